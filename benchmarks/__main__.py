@@ -76,8 +76,8 @@ def _set_up() -> None:
 def _write(rows: list[Row], folder: Path, *, quick: bool, elapsed: float, spent: dict[str, float]) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "table.md").write_text(table.markdown(rows, quick=quick, elapsed=elapsed), encoding="utf-8")
-    told = table.as_json(rows, quick=quick, elapsed=elapsed, spent=spent)
-    (folder / "results.json").write_text(told, encoding="utf-8")
+    text = table.as_json(rows, quick=quick, elapsed=elapsed, spent=spent)
+    (folder / "results.json").write_text(text, encoding="utf-8")
 
 
 def _draw(rows: list[Row], folder: Path) -> None:

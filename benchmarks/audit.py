@@ -49,9 +49,9 @@ def measure(name: str, per_class: int, rate: float, seed: int) -> dict[str, Any]
     y, nodes = planted(data.labels, per_class, rate, seed)
     model = gssl.AutoClassifier().fit(data.features, y, adjacency=data.adjacency)
     held = held_out_distributions(model, data.features, data.adjacency)
-    found = gssl.audit(model, changes=0)
-    order = np.empty(len(found))
-    order[np.searchsorted(held.nodes, found.nodes)] = -np.arange(len(found))
+    report = gssl.audit(model, changes=0)
+    order = np.empty(len(report))
+    order[np.searchsorted(held.nodes, report.nodes)] = -np.arange(len(report))
     wrong = np.isin(held.nodes, nodes)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -61,8 +61,8 @@ def measure(name: str, per_class: int, rate: float, seed: int) -> dict[str, Any]
             for score in _SCORES
         }
     row = {"graph": name, "per_class": per_class, "rate": rate, "seed": seed}
-    counts = {"planted": int(wrong.sum()), "expected": found.expected_wrong, "cleanlab_issues": issues}
-    return row | counts | {"interval": found.interval, "gssl": quality(order, wrong), **rivals}
+    counts = {"planted": int(wrong.sum()), "expected": report.expected_wrong, "cleanlab_issues": issues}
+    return row | counts | {"interval": report.interval, "gssl": quality(order, wrong), **rivals}
 
 
 def table(rows: list[dict[str, Any]]) -> Iterator[str]:

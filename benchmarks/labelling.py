@@ -71,12 +71,12 @@ def simulate(session: Session, truth: list[str], order: str, seed: int) -> Itera
         while len(session.labelling.codes) < budget:
             done = len(session.labelling.codes)
             # the first node is random, so that seeds differ
-            found = session.suggest() if order == "suggested" and done else None
-            node = nodes[done] if found is None else found[0]
+            suggestion = session.suggest() if order == "suggested" and done else None
+            node = nodes[done] if suggestion is None else suggestion[0]
             session.act({"do": "label", "nodes": [node], "label": truth[node]}, session.version)
-        said = session.state()["accuracy"]
+        estimate = session.state()["accuracy"]
         hits = np.nan if session.answer is None else float(session.answer.hits.mean())
-        yield Point(budget, accuracy(session, truth), np.nan if said is None else said["share"], hits)
+        yield Point(budget, accuracy(session, truth), np.nan if estimate is None else estimate["share"], hits)
 
 
 def labels_needed(curve: list[float], goal: float) -> float:
@@ -92,7 +92,7 @@ def labels_needed(curve: list[float], goal: float) -> float:
 
 def run_accuracy(graphs: Sequence[str] = GRAPHS) -> dict[str, Any]:
     """Compare both orders on all graphs, and estimates with the true accuracy."""
-    found: dict[str, Any] = {}
+    results: dict[str, Any] = {}
     for name in graphs:
         problem, truth = load_problem(name)
         session = Session(problem, layout=False)
@@ -109,14 +109,14 @@ def run_accuracy(graphs: Sequence[str] = GRAPHS) -> dict[str, Any]:
             order: [point for run in runs[order] for point in run if point.budget >= JUDGED]
             for order in orders
         }
-        found[name] = {
+        results[name] = {
             "accuracy": {order: mean.round(4).tolist() for order, mean in means.items()},
             "needed": {order: labels_needed(list(mean), goal) for order, mean in means.items()},
             "estimate_off": {o: _mean([abs(p.estimate - p.accuracy) for p in judged[o]]) for o in orders},
             "share_off": {o: _mean([abs(p.share - p.accuracy) for p in judged[o]]) for o in orders},
         }
-        click.echo(json.dumps({name: found[name]}))
-    return found
+        click.echo(json.dumps({name: results[name]}))
+    return results
 
 
 def _mean(values: list[float]) -> float:
@@ -151,10 +151,10 @@ def server_times(session: Session, truth: list[str], n_actions: int) -> dict[str
     """Return wall-clock and CPU milliseconds of an action, including its response."""
     walls, cpus = [], []
     for _ in range(n_actions):
-        found = session.suggest()
-        assert found is not None
+        suggestion = session.suggest()
+        assert suggestion is not None
         wall, cpu = time.perf_counter(), time.process_time()
-        session.act({"do": "label", "nodes": [found[0]], "label": truth[found[0]]}, session.version)
+        session.act({"do": "label", "nodes": [suggestion[0]], "label": truth[suggestion[0]]}, session.version)
         with session.lock:
             following = session.suggest()
             assert following is not None
@@ -206,11 +206,11 @@ def browser_times(url: str, n_actions: int) -> dict[str, float]:
             tab.wait_for_selector(f"body:not(.busy)[data-version='{version}']")
             # a person pauses to read
             tab.wait_for_timeout(300)
-        found = tab.evaluate(
+        times = tab.evaluate(
             "performance.getEntriesByName('answer').map(each => [each.duration, each.detail.server])"
         )
         browser.close()
-    total, server = np.array(found).T
+    total, server = np.array(times).T
     return {
         "painted_p50": float(np.median(total)),
         "painted_p95": float(np.percentile(total, 95)),
@@ -220,7 +220,7 @@ def browser_times(url: str, n_actions: int) -> dict[str, float]:
 
 def run_latency(n_actions: int) -> dict[str, Any]:
     """Measure two problem sizes, with the server in a separate process."""
-    found: dict[str, Any] = {}
+    results: dict[str, Any] = {}
     spawn = multiprocessing.get_context("spawn")
     for n, d in ((20_000, 500), (118_000, 500)):
         ours, theirs = spawn.Pipe()
@@ -230,10 +230,10 @@ def run_latency(n_actions: int) -> dict[str, Any]:
         times, url = ours.recv()
         times |= browser_times(url, n_actions)
         ours.send(None)
-        found[f"{n} x {d}"] = times | {"refits": ours.recv()}
+        results[f"{n} x {d}"] = times | {"refits": ours.recv()}
         process.join()
-        click.echo(json.dumps({f"{n} x {d}": found[f"{n} x {d}"]}))
-    return found
+        click.echo(json.dumps({f"{n} x {d}": results[f"{n} x {d}"]}))
+    return results
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})

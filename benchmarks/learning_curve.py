@@ -38,7 +38,13 @@ def measure(name: str, per_class: int, seed: int) -> list[dict[str, Any]]:
         truth = float((model.transduction_[rest] == labels[rest]).mean())
         middle, low, high = curve.at(n)
         rows.append(
-            {"graph": name, "labels": n, "times": n // start, "truth": truth, "said": (middle, low, high)}
+            {
+                "graph": name,
+                "labels": n,
+                "times": n // start,
+                "truth": truth,
+                "predicted": (middle, low, high),
+            }
         )
     return rows
 
@@ -56,17 +62,17 @@ def main(graphs: str, per_class: int, draws: int) -> None:
     click.echo("|---|---|---|---|---|---|---|")
     for graph, times in dict.fromkeys((row["graph"], row["times"]) for row in rows):
         part = [row for row in rows if (row["graph"], row["times"]) == (graph, times)]
-        said = np.array([row["said"] for row in part])
+        predicted = np.array([row["predicted"] for row in part])
         truth = np.array([row["truth"] for row in part])
-        holds = int(((said[:, 1] <= truth) & (truth <= said[:, 2])).sum())
-        width = 50 * (said[:, 2] - said[:, 1]).mean()
+        holds = int(((predicted[:, 1] <= truth) & (truth <= predicted[:, 2])).sum())
+        width = 50 * (predicted[:, 2] - predicted[:, 1]).mean()
         click.echo(
             f"| {graph} | {part[0]['labels']:,} | {times} | {100 * truth.mean():.1f} | "
-            f"{100 * said[:, 0].mean():.1f} | ± {width:.1f} | {holds} of {len(part)} |"
+            f"{100 * predicted[:, 0].mean():.1f} | ± {width:.1f} | {holds} of {len(part)} |"
         )
     for times in (2, 4):
         part = [row for row in rows if row["times"] == times]
-        inside = [row["said"][1] <= row["truth"] <= row["said"][2] for row in part]
+        inside = [row["predicted"][1] <= row["truth"] <= row["predicted"][2] for row in part]
         click.echo(f"with {times} times the labels the interval holds in {np.mean(inside):.0%} of the draws")
 
 

@@ -68,7 +68,7 @@ def main(folder: str, method: str, depth: str, classes: str, budget: str, clock_
     duration, peak, seconds, widths = read() - start, _peak_bytes(), clock.seconds, clock.widths[:]
     del model
     job = Job(store.n_nodes, store.n_edges, X.shape[1], int(depth), int(classes), method)
-    told = {
+    measured = {
         "peak": peak,
         "fit": duration,
         "seconds": seconds,
@@ -77,7 +77,7 @@ def main(folder: str, method: str, depth: str, classes: str, budget: str, clock_
         # measured after the run, because it needs memory itself
         "bandwidth": measure_bandwidth(job, max(widths)),
     }
-    print(json.dumps(told))  # noqa: T201
+    print(json.dumps(measured))  # noqa: T201
 
 
 def _model(method: str, depth: int) -> Any:

@@ -31,7 +31,7 @@ class Taken:
     seconds: float
     cpu: float
     peak: float
-    said: str
+    output: str
 
     def line(self) -> str:
         """Format it as a row of a Markdown table."""
@@ -58,12 +58,12 @@ def main() -> None:
         labels = draw_nodes(folder, d)
         depth = "2" if options.method == "sgc" else "16"
         size = {"nodes": len(labels), "edges": m, "features": d, "depth": depth, "classes": _CLASSES}
-        told = [word for name, value in size.items() for word in (f"--{name}", str(value))]
-        plan = gssl(folder, "plan", *told, "--method", options.method, "--memory", options.memory)
+        sizes = [word for name, value in size.items() for word in (f"--{name}", str(value))]
+        plan = gssl(folder, "plan", *sizes, "--method", options.method, "--memory", options.memory)
         classify = ["classify", "--graph", "graph", "--features", "features.npy", "--labels", "labels.csv"]
         classify += ["--method", options.method, "--memory", options.memory, "--out", "p.parquet"]
         print(gssl(folder, *classify, "--no-calibrate").line())
-        print(f"accuracy {accuracy(folder, labels):.1f} %", "", plan.said, sep="\n")
+        print(f"accuracy {accuracy(folder, labels):.1f} %", "", plan.output, sep="\n")
 
 
 def gssl(folder: Path, *arguments: str) -> Taken:
@@ -72,12 +72,12 @@ def gssl(folder: Path, *arguments: str) -> Taken:
     start = time.perf_counter()
     child = subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     assert child.stdout is not None
-    said = child.stdout.read()
+    output = child.stdout.read()
     _, status, usage = os.wait4(child.pid, 0)
     if status:
-        sys.exit(f"gssl {' '.join(arguments)} failed: {said}")
+        sys.exit(f"gssl {' '.join(arguments)} failed: {output}")
     seconds, cpu = time.perf_counter() - start, usage.ru_utime + usage.ru_stime
-    return Taken(f"`gssl {' '.join(arguments[:2])}`", seconds, cpu, 1024 * usage.ru_maxrss, said)
+    return Taken(f"`gssl {' '.join(arguments[:2])}`", seconds, cpu, 1024 * usage.ru_maxrss, output)
 
 
 def draw_edges(file: Path, n: int, m: int) -> None:
@@ -111,10 +111,10 @@ def draw_nodes(folder: Path, d: int) -> np.ndarray:
 def accuracy(folder: Path, labels: np.ndarray) -> float:
     """Return the percentage of correct predictions."""
     query = f"SELECT avg((id::BIGINT % {_CLASSES} = label::BIGINT)::INT) FROM '{folder / 'p.parquet'}'"
-    found = duckdb.execute(query).fetchall()[0][0]
+    share = duckdb.execute(query).fetchall()[0][0]
     if duckdb.execute(f"SELECT count(*) FROM '{folder / 'p.parquet'}'").fetchall()[0][0] != len(labels):
         sys.exit("there is not a prediction for every node.")
-    return 100 * float(found)
+    return 100 * float(share)
 
 
 if __name__ == "__main__":

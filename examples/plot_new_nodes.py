@@ -35,9 +35,9 @@ with tempfile.TemporaryDirectory() as folder:
 
 # %%
 # Tomorrow the graph has all papers. We predict only the new ones.
-found = later.predict(data.features, adjacency=data.adjacency, nodes=new)
+predicted = later.predict(data.features, adjacency=data.adjacency, nodes=new)
 whole = later.predict(data.features, adjacency=data.adjacency)[new]
-print("the same as from the whole graph:", bool((found == whole).all()))
+print("the same as from the whole graph:", bool((predicted == whole).all()))
 
 # %%
 # Does it cost accuracy that the model has not seen them? Compare with the same model fitted on the whole
@@ -48,7 +48,7 @@ alone = gssl.EmbeddingClassifier(gssl.NoGraph()).fit(data.features[old], y).pred
 bars = [
     {"nodes": name, "accuracy": 100 * accuracy(data.labels[new], labels)}
     for name, labels in {
-        "arrived later": found,
+        "arrived later": predicted,
         "there from the start": there.transduction_[new],
         "without links": alone,
     }.items()

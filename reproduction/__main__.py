@@ -118,5 +118,32 @@ def page(records: Path, out: Path) -> None:
     write_all(records, out, Terminal())
 
 
+@main.command()
+@_RECORDS
+@click.option("--sample", type=click.IntRange(min=1), default=10, show_default=True, help="Runs to repeat.")
+@click.option(
+    "--longest",
+    type=click.FloatRange(min=0),
+    default=30.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="Repeat only runs that took at most so long.",
+)
+@RUN_OPTIONS
+def rekey(
+    records: Path, sample: int, longest: float, threads: int | None, quiet: bool, verbose: bool
+) -> None:
+    """Carry finished runs over to the current code if a random sample gives the same numbers again.
+
+    \b
+    Example:
+      python -m reproduction rekey
+    """
+    from reproduction.catalogue import rekey_records
+
+    set_threads(threads)
+    rekey_records(records, sample, longest, Terminal(quiet, verbose))
+
+
 if __name__ == "__main__":
     main(prog_name="python -m reproduction")

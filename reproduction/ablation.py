@@ -8,7 +8,7 @@ from typing import Any
 from gssl.methods import GGC, GGCM
 from gssl.operators import Filters
 from reproduction.settings import DEPTHS, embedder, ogc_depths, with_negatives
-from reproduction.spec import CITATIONS, Artefact, Cell, Claim, Entry, Place, part
+from reproduction.spec import CITATIONS, Artefact, Cell, Claim, Entry, Position, part
 
 _CORA = "planetoid/cora"
 
@@ -82,12 +82,12 @@ def _entries() -> Iterator[Entry]:
                 yield Entry(row, str(depth), group, cell=cell, value=f"accuracy@{depth}")
 
 
-def _best_together(means: Mapping[Place, float], group: str, *alone: str) -> bool:
+def _best_together(means: Mapping[Position, float], group: str, *alone: str) -> bool:
     best = {row: max(means[group, row, str(depth)] for depth in DEPTHS) for row in (_WHOLE, *alone)}
     return all(best[_WHOLE] > best[row] for row in alone)
 
 
-def _falls(means: Mapping[Place, float], row: str) -> float:
+def _falls(means: Mapping[Position, float], row: str) -> float:
     return max(means["GGC", row, str(depth)] for depth in DEPTHS) - means["GGC", row, "64"]
 
 
@@ -133,7 +133,7 @@ def _negative_entries() -> Iterator[Entry]:
             yield Entry(row, _EXACT, group, cell=with_negatives(cell, "complement"))
 
 
-def _stable(means: Mapping[Place, float], group: str) -> bool:
+def _stable(means: Mapping[Position, float], group: str) -> bool:
     columns = [f"{multiple}|E|" for multiple in MULTIPLES if multiple >= 20]
     steps = [
         abs(means[group, row, a] - means[group, row, b]) for row in _GENERAL for a, b in pairwise(columns)
@@ -141,7 +141,7 @@ def _stable(means: Mapping[Place, float], group: str) -> bool:
     return max(steps) <= 1.0
 
 
-def _exact_is_as_good(means: Mapping[Place, float], group: str) -> bool:
+def _exact_is_as_good(means: Mapping[Position, float], group: str) -> bool:
     return all(means[group, row, _EXACT] >= means[group, row, "20|E|"] - 1.0 for row in _GENERAL)
 
 

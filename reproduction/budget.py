@@ -7,7 +7,7 @@ from functools import partial
 from reproduction.ndls import ndls
 from reproduction.network_cells import network
 from reproduction.settings import classifier, fixed_params, ogc, with_head
-from reproduction.spec import CITATIONS, Artefact, Cell, Claim, Entry, Place
+from reproduction.spec import CITATIONS, Artefact, Cell, Claim, Entry, Position
 from reproduction.table1 import NO_EQUATIONS
 
 # accuracy with train and validation labels, and its change from train labels alone
@@ -80,9 +80,9 @@ CELLS |= {row: partial(_network, name) for row, name in _NETWORKS.items()}
 
 
 def _entries() -> Iterator[Entry]:
-    for place, (group, dataset) in enumerate(CITATIONS.items()):
+    for k, (group, dataset) in enumerate(CITATIONS.items()):
         for row in dict.fromkeys([*PUBLISHED, *CELLS]):
-            both, change = PUBLISHED[row][place] if row in PUBLISHED else (None, None)
+            both, change = PUBLISHED[row][k] if row in PUBLISHED else (None, None)
             train = None if both is None or change is None else round(both - change, 1)
             cells: list[Cell | None] = [None, None]
             if row in CELLS:
@@ -93,8 +93,8 @@ def _entries() -> Iterator[Entry]:
             yield entry("change", published=change, cell=cells[1], minus=cells[0], both_ways=True)
 
 
-def _places(group: str, row: str) -> tuple[Place, Place]:
-    """Return the places of a method's accuracies with and without validation labels."""
+def _positions(group: str, row: str) -> tuple[Position, Position]:
+    """Return the positions of a method's accuracies with and without validation labels."""
     return (group, row, "train+validation"), (group, row, "train")
 
 
@@ -117,7 +117,7 @@ BUDGET = Artefact(
     "its predictions only if validation nodes are left to choose how often. Of the networks, quick runs "
     "include only GCN, on Cora and Citeseer.",
     claims=tuple(
-        Claim(f"On {group}, {text}", pairs=tuple(_places(group, row) for row in rows))
+        Claim(f"On {group}, {text}", pairs=tuple(_positions(group, row) for row in rows))
         for group in CITATIONS
         for text, rows in (
             ("LP, ManiReg, C&S and OGC are better with validation labels", _SHALLOW),
@@ -125,7 +125,7 @@ BUDGET = Artefact(
         )
     )
     + tuple(
-        Claim(f"On {group}, {row} is worse with validation labels", pairs=(_places(group, row)[::-1],))
+        Claim(f"On {group}, {row} is worse with validation labels", pairs=(_positions(group, row)[::-1],))
         for group in CITATIONS
         for row in ("GCN", "GCNII")
     ),

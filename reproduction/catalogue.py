@@ -19,6 +19,7 @@ from reproduction.page import write_reproduction, write_result
 from reproduction.plugins import PLUGINS
 from reproduction.reconstruction import RECONSTRUCTION
 from reproduction.reddit import REDDIT
+from reproduction.rekey import rekey
 from reproduction.runner import QUICK_SEEDS, SEEDS, Failure, kept_runs, missing_jobs, run_watched
 from reproduction.running_time import TIME
 from reproduction.spec import Artefact
@@ -53,15 +54,15 @@ _WIDE = 160
 
 def find_artefacts(names: Iterable[str]) -> list[Artefact]:
     """Return artefacts by name, each once."""
-    found = []
+    artefacts = []
     for name in dict.fromkeys(names):
         if name not in ARTEFACTS:
             close = get_close_matches(name, ARTEFACTS, n=1)
             suggestion = f" (did you mean {close[0]!r}?)" if close else ""
             known = ", ".join(ARTEFACTS)
             raise ValueError(f"there is no artefact {name!r}{suggestion}: choose from {known}.")
-        found.append(ARTEFACTS[name])
-    return found
+        artefacts.append(ARTEFACTS[name])
+    return artefacts
 
 
 def list_artefacts(terminal: Terminal) -> None:
@@ -128,13 +129,13 @@ def _check_places(artefacts: list[Artefact], chosen: Selection) -> None:
 
 def _obstacles(artefacts: list[Artefact], rows: tuple[str, ...]) -> list[str]:
     """Explain why requested rows cannot be run here."""
-    found: dict[str, None] = {}
+    sentences: dict[str, None] = {}
     for artefact in artefacts:
         for entry in artefact.entries:
             reason = entry.absent if entry.cell is None else entry.cell.obstacle
             if entry.row in rows and reason:
-                found[f"{entry.row} is not run here: {reason}."] = None
-    return list(found)
+                sentences[f"{entry.row} is not run here: {reason}."] = None
+    return list(sentences)
 
 
 def write_all(records: Path, out: Path, terminal: Terminal) -> None:
@@ -144,9 +145,16 @@ def write_all(records: Path, out: Path, terminal: Terminal) -> None:
     if not any(line.n_seeds for result in results for line in result.lines):
         # do not overwrite a useful page with one that only says "not run"
         raise ValueError(f"{store.path} holds no results: run python -m reproduction all first.")
-    place = out / "reproduction.md"
-    write_reproduction(place, results)
-    terminal.say(f"written: {place}")
+    path = out / "reproduction.md"
+    write_reproduction(path, results)
+    terminal.say(f"written: {path}")
+
+
+def rekey_records(records: Path, sample: int, longest: float, terminal: Terminal) -> None:
+    """Carry stored runs over to the current code if a sample of them agrees."""
+    store = _opened(records, terminal)
+    count = rekey(ARTEFACTS.values(), store, terminal, sample=sample, longest=longest)
+    terminal.say(f"runs carried over to the current code in {store.path}: {count}")
 
 
 def _opened(folder: Path, terminal: Terminal) -> Store:

@@ -8,7 +8,7 @@ from gssl.datasets.location import find_file
 from gssl.datasets.restricted_pickle import read_pickle
 from reproduction.network_cells import network
 from reproduction.settings import classifier, embedder, ogc
-from reproduction.spec import CITATIONS, Artefact, Cell, Entry, Place, measure
+from reproduction.spec import CITATIONS, Artefact, Cell, Entry, Position, measure
 from reproduction.table1 import TRAINED
 
 _LONG_OGC = "OGC, train only, 64 iterations"
@@ -24,7 +24,7 @@ def count_listed(cell: Cell, seed: int) -> dict[str, float]:
     """Return half the entries of a graph's neighbour lists, which include self-loops and repeated links."""
     name = cell.dataset.partition("/")[2]
     lists: Any = read_pickle(find_file(f"planetoid/ind.{name}.graph"))
-    return {"links": sum(len(found) for found in lists.values()) / 2}
+    return {"links": sum(len(neighbours) for neighbours in lists.values()) / 2}
 
 
 def _entries() -> Iterator[Entry]:
@@ -60,13 +60,13 @@ class Cause:
     """A full or partial explanation of numbers that differ, and the run that shows it.
 
     It applies to an artefact's row and, if given, only to some groups and columns. ``shown`` is the artefact
-    and place of that run; ``{group}`` and ``{column}`` in it are replaced by those of the number.
+    and position of that run; ``{group}`` and ``{column}`` in it are replaced by those of the number.
     """
 
     artefact: str
     row: str
     text: str
-    shown: tuple[str, Place]
+    shown: tuple[str, Position]
     groups: tuple[str, ...] = ()
     columns: tuple[str, ...] = ()
 
@@ -78,10 +78,10 @@ class Cause:
             and (not self.columns or entry.column in self.columns)
         )
 
-    def place(self, entry: Entry) -> tuple[str, Place]:
-        """Return the artefact and place of the number that shows the cause."""
-        name, place = self.shown
-        group, row, column = (part.format(group=entry.group, column=entry.column) for part in place)
+    def position(self, entry: Entry) -> tuple[str, Position]:
+        """Return the artefact and position of the number that shows the cause."""
+        name, position = self.shown
+        group, row, column = (part.format(group=entry.group, column=entry.column) for part in position)
         return name, (group, row, column)
 
 
@@ -148,12 +148,12 @@ KNOWN = (
 
 
 def cause_of(
-    artefact: str, entry: Entry, ours: float, found: Mapping[tuple[str, Place], float]
+    artefact: str, entry: Entry, ours: float, measured: Mapping[tuple[str, Position], float]
 ) -> tuple[str, float] | None:
     """Return the cause of a difference and the number that shows it; None if no run is closer."""
     published = entry.published or 0.0
     for cause in KNOWN:
-        value = found.get(cause.place(entry)) if cause.explains(artefact, entry) else None
+        value = measured.get(cause.position(entry)) if cause.explains(artefact, entry) else None
         if value is not None and abs(value - published) < abs(ours - published):
             return cause.text, value
     return None

@@ -13,7 +13,7 @@ PUBLISHED = {
     "Reddit": (232965, 11606919, 602, 41, 152410, 23699, 55334),
 }
 _GRAPHS = {
-    **{name: (place, "") for name, place in CITATIONS.items()},
+    **{name: (dataset, "") for name, dataset in CITATIONS.items()},
     "Reddit": ("reddit", "reddit/reddit.npz"),
 }
 

@@ -72,9 +72,9 @@ def paper_chart(result: Result) -> Spec:
     return spec
 
 
-def _shape(place: int) -> str:
+def _shape(k: int) -> str:
     """Return the point shape of the method at this position: a new one each time the colours repeat."""
-    return ("circle", "square", "triangle-up", "diamond")[place // len(PALETTE) % 4]
+    return ("circle", "square", "triangle-up", "diamond")[k // len(PALETTE) % 4]
 
 
 def write_chart(folder: str | Path, result: Result) -> list[Path]:
@@ -104,7 +104,7 @@ def _rows(result: Result) -> list[Spec]:
     for line in result.lines:
         if not line.entry.cells or not line.entry.drawn:
             continue
-        group, row, column = line.entry.place
+        group, row, column = line.entry.position
         for source, value in (("ours", line.ours), ("published", line.entry.published)):
             if value is not None:
                 rows.append(

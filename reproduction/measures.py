@@ -64,10 +64,10 @@ def tune_embedding(cell: Cell, seed: int) -> dict[str, float]:
     """
     data = dataset_of(cell.dataset)
     test = data.splits[cell.split]["test"]
-    found = list(candidates(cell.dataset, cell.split, cell.settings, seed, BUDGETS[cell.budget]))
-    best = choose(found)
+    tried = list(candidates(cell.dataset, cell.split, cell.settings, seed, BUDGETS[cell.budget]))
+    best = choose(tried)
     chosen = {"": best} | {
-        f"@{depth}": choose(c for c in found if c.depth == depth) for depth in cell.settings["depths"]
+        f"@{depth}": choose(c for c in tried if c.depth == depth) for depth in cell.settings["depths"]
     }
     values: dict[str, float] = {"depth": best.depth}
     for suffix, candidate in chosen.items():
@@ -116,9 +116,9 @@ def candidates(
             yield Candidate(depth, params, penalty, validation, head.predict(U.of(nodes["test"])))
 
 
-def choose(found: Iterable[Candidate]) -> Candidate:
+def choose(tried: Iterable[Candidate]) -> Candidate:
     """Return the candidate with the best validation accuracy; the first one wins a tie."""
-    return max(found, key=lambda candidate: candidate.validation)
+    return max(tried, key=lambda candidate: candidate.validation)
 
 
 @dataclass(frozen=True, eq=False)

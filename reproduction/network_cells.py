@@ -131,12 +131,12 @@ def train_network(cell: Cell, seed: int) -> dict[str, float]:
     If the budget includes validation labels, they are trained on and all epochs are run. ``choices`` are
     alternative parameters, of which the first with the best validation accuracy is used.
     """
-    params, found = cell.settings.get("params", {}), []
+    params, tried = cell.settings.get("params", {}), []
     for choice, change in enumerate(cell.settings.get("choices", [{}])):
         changed = replace(cell, settings={**cell.settings, "params": {**params, **change}})
         model = fitted(changed, seed, dataset_of(cell.dataset))
-        found.append({**scores(changed, model), "choice": choice})
-    return max(found, key=lambda values: values["validation"])
+        tried.append({**scores(changed, model), "choice": choice})
+    return max(tried, key=lambda values: values["validation"])
 
 
 def fitted(cell: Cell, seed: int, data: Dataset) -> Any:

@@ -21,7 +21,7 @@ from gssl.operators import (
     supervised_embedding,
 )
 from reproduction.network_cells import fitted, network
-from reproduction.spec import BUDGETS, CITATIONS, Artefact, Cell, Claim, Entry, Place, dataset_of, measure
+from reproduction.spec import BUDGETS, CITATIONS, Artefact, Cell, Claim, Entry, Position, dataset_of, measure
 
 DEPTHS = (1, 2, 4, 8, 16, 32, 64)
 # the published settings of OGC; both gradients have the factor 2
@@ -121,16 +121,16 @@ def hidden_layers(network: Any, X: Any, A: Any) -> list[np.ndarray]:
 
     from gssl.torch.training import Inputs
 
-    found: list[np.ndarray] = []
+    layers: list[np.ndarray] = []
     hooks = [
-        conv.register_forward_hook(lambda _, __, out: found.append(torch.relu(out).double().numpy()))
+        conv.register_forward_hook(lambda _, __, out: layers.append(torch.relu(out).double().numpy()))
         for conv in network.convs
     ]
     with torch.no_grad():
         Inputs.of(X, A, network.eval()).pass_to(network)
     for hook in hooks:
         hook.remove()
-    return found
+    return layers
 
 
 @measure("network objective")
@@ -147,18 +147,18 @@ def measure_objective(cell: Cell, seed: int) -> dict[str, float]:
     """Return both losses and their sum by depth, and the number of iterations that raised the sum."""
     data = dataset_of(cell.dataset)
     y = data.mask_labels(cell.split, parts=BUDGETS[cell.budget])
-    found = list(
+    losses = list(
         losses_by_iteration(
             cell.settings["rule"], data.features, data.adjacency, y, iterations=max(DEPTHS), seed=seed
         )
     )
-    return _by_depth(found)
+    return _by_depth(losses)
 
 
-def _by_depth(found: list[Losses]) -> dict[str, float]:
-    values = {"raised": float(sum(losses.raised for losses in found))}
+def _by_depth(by_iteration: list[Losses]) -> dict[str, float]:
+    values = {"raised": float(sum(losses.raised for losses in by_iteration))}
     for depth in DEPTHS:
-        losses = found[depth - 1]
+        losses = by_iteration[depth - 1]
         values |= {f"sup {depth}": losses.supervised, f"smo {depth}": losses.smoothing}
         values[f"sum {depth}"] = losses.supervised + losses.smoothing
     return values
@@ -189,7 +189,7 @@ def _entries() -> Iterator[Entry]:
             yield Entry(f"{method}: {_RAISED}", "64", group, cell=cell, value="raised", digits=1, drawn=False)
 
 
-def _raises(means: Mapping[Place, float], group: str, method: str) -> float:
+def _raises(means: Mapping[Position, float], group: str, method: str) -> float:
     return means[group, f"{method}: {_RAISED}", "64"]
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from gssl.io import whole_file
 from reproduction.causes import cause_of
-from reproduction.spec import CITATIONS, Claim, Place
+from reproduction.spec import CITATIONS, Claim, Position
 from reproduction.summary import Result, judge, measured
 from reproduction.tables import (
     LEGEND,
@@ -136,16 +136,16 @@ def in_short(results: Sequence[Result]) -> list[str]:
     ]
     by_name = {result.artefact.name: result for result in results}
     for text, name, more, less in _SHORT:
-        found = _differences(by_name[name], more, less) if name in by_name else []
-        if found:
-            lines.append(f"- {text} (`{name}`): {'; '.join(found)}.")
+        differences = _differences(by_name[name], more, less) if name in by_name else []
+        if differences:
+            lines.append(f"- {text} (`{name}`): {'; '.join(differences)}.")
     return lines
 
 
 def _differences(result: Result, more: str, less: str) -> list[str]:
     """Return the differences of two rows in points, by graph or by depth, with their p-values."""
     values, fixed = measured(result.lines)
-    found = []
+    texts = []
     for (group, row, column), first in values.items():
         second = values.get((group, less, column))
         if row != more or second is None or group not in ("", "GCN"):
@@ -154,15 +154,15 @@ def _differences(result: Result, more: str, less: str) -> list[str]:
         gap = float(np.mean(first) - np.mean(second))
         sign = "+" if gap > 0 else ""
         evidence = judge(pair, values, fixed).evidence.removeprefix("not decided: ").partition(", which")[0]
-        place = column if not group else f"{column} layers"
-        found.append(f"{place} {sign}{number(gap, 1)} ({evidence})")
-    return found
+        shown = column if not group else f"{column} layers"
+        texts.append(f"{shown} {sign}{number(gap, 1)} ({evidence})")
+    return texts
 
 
 def _differing(results: Sequence[Result]) -> list[str]:
     """List numbers that differ by more than the tolerance, with the run that explains them, if any."""
-    found = {
-        (result.artefact.name, line.entry.place): line.ours
+    measured = {
+        (result.artefact.name, line.entry.position): line.ours
         for result in results
         for line in result.lines
         if line.ours is not None
@@ -173,13 +173,13 @@ def _differing(results: Sequence[Result]) -> list[str]:
         for line in result.having("miss") + result.having("above"):
             entry, name = line.entry, result.artefact.name
             side = "above" if (line.difference or 0.0) > 0 else "below"
-            text, shown = cause_of(name, entry, line.ours or 0.0, found) or ("", None)
+            text, shown = cause_of(name, entry, line.ours or 0.0, measured) or ("", None)
             numbers = [line.ours, entry.published, shown]
             ours, *others = [number(value, entry.digits) for value in numbers if value is not None]
-            place = " ".join(part for part in (entry.group, entry.column) if part)
+            where = " ".join(part for part in (entry.group, entry.column) if part)
             kept = rows.setdefault((side, shown is not None), {}).setdefault((name, entry.row, text), [])
             seeds = "" if line.n_seeds > 1 or not (entry.cell and entry.cell.random) else ", one seed"
-            kept.append(f"{place} {ours} ({'; '.join(others)}{seeds})")
+            kept.append(f"{where} {ours} ({'; '.join(others)}{seeds})")
     lines = []
     for (side, explained), kinds in sorted(rows.items(), key=lambda item: (item[0][0] != "below", item[0])):
         count = sum(map(len, kinds.values()))
@@ -189,8 +189,8 @@ def _differing(results: Sequence[Result]) -> list[str]:
             else "unexplained, as ours (published):"
         )
         lines += [f"{count} {side}, {how}", ""]
-        for (name, row, text), places in kinds.items():
-            lines.append(f"- `{name}`, {row}{': ' if text else ''}{text}: {', '.join(places)}.")
+        for (name, row, text), texts in kinds.items():
+            lines.append(f"- `{name}`, {row}{': ' if text else ''}{text}: {', '.join(texts)}.")
         lines.append("")
     if not lines:
         return ["None.", ""]
@@ -209,51 +209,63 @@ def count_published(result: Result) -> tuple[int, ...]:
 
 
 def _code_text(results: Sequence[Result]) -> list[str]:
-    """Report how many runs are by code that has changed since."""
+    """Report how many runs are by code that has changed since, and how many of them were checked."""
     lines = [line for result in results for line in result.lines]
     runs = {line.entry.cell.key(0): line for line in lines if line.n_seeds and line.entry.cell is not None}
-    old, count = (sum(getattr(line, name) for line in runs.values()) for name in ("n_old", "n_seeds"))
-    if not old:
-        return []
-    return [
-        "",
-        f"{old} of {count} runs are by earlier code: code that they use has changed since, even if only in "
-        "an error message. `--renew` repeats them.",
-    ]
+    old, carried, count = (
+        sum(getattr(line, name) for line in runs.values()) for name in ("n_old", "n_carried_over", "n_seeds")
+    )
+    text = []
+    if old:
+        text += [
+            "",
+            f"{old} of {count} runs are by earlier code: code that they use has changed since, even if only "
+            "in an error message. `--renew` repeats them.",
+        ]
+    if carried:
+        text += [
+            "",
+            f"{carried} of {count} runs were computed by earlier code and carried over, because a random "
+            "sample of such runs gave the same numbers with the present code (`python -m reproduction "
+            "rekey`).",
+        ]
+    return text
 
 
 def _reasons(results: Sequence[Result]) -> list[str]:
     """List the reasons why published numbers were not run, with counts."""
-    found: dict[str, dict[str, int]] = {}
+    rows_by_reason: dict[str, dict[str, int]] = {}
     for result in results:
         for line in result.lines:
             if line.entry.published is not None and line.ours is None:
-                rows = found.setdefault(line.reason, {})
-                place = f"{line.entry.row} (`{result.artefact.name}`)"
-                rows[place] = rows.get(place, 0) + 1
+                rows = rows_by_reason.setdefault(line.reason, {})
+                row = f"{line.entry.row} (`{result.artefact.name}`)"
+                rows[row] = rows.get(row, 0) + 1
     lines = ["## Not run", ""]
-    if found:
+    if rows_by_reason:
         lines += ["Published numbers without a run, by reason; a count follows each row.", ""]
-    for reason, rows in sorted(found.items(), key=lambda item: -sum(item[1].values())):
-        named = ", ".join(f"{place} {count}" for place, count in rows.items())
+    for reason, rows in sorted(rows_by_reason.items(), key=lambda item: -sum(item[1].values())):
+        named = ", ".join(f"{row} {count}" for row, count in rows.items())
         lines.append(f"- {sum(rows.values())} × {reason}: {named}.")
-    return lines if found else [*lines, "Nothing."]
+    return lines if rows_by_reason else [*lines, "Nothing."]
 
 
 def budget_text(results: Sequence[Result]) -> str:
     """Describe how much of OGC's lead is due to its labels, with measured numbers of Table 1 if available."""
-    found: dict[Place, tuple[float, int]] = {}
+    accuracies: dict[Position, tuple[float, int]] = {}
     repeat = ""
     for result in results:
         if result.artefact.name == "table1":
             repeat = command(result)
             lines = [line for line in result.lines if line.ours is not None]
-            found = {line.entry.place: (line.ours or 0.0, line.n_seeds) for line in lines}
+            accuracies = {line.entry.position: (line.ours or 0.0, line.n_seeds) for line in lines}
     rows = [[("", row, graph) for graph in CITATIONS] for row in ("OGC, train only", "OGC")]
-    if not all(place in found for places in rows for place in places):
+    if not all(position in accuracies for positions in rows for position in positions):
         return _BUDGET.format(measured="")
-    alone, both = (" / ".join(number(found[place][0], 1) for place in places) for places in rows)
-    seeds = min(found[place][1] for places in rows for place in places)
+    alone, both = (
+        " / ".join(number(accuracies[position][0], 1) for position in positions) for positions in rows
+    )
+    seeds = min(accuracies[position][1] for positions in rows for position in positions)
     return _BUDGET.format(
         measured=f" On {' / '.join(CITATIONS)}, OGC reaches {alone} with training labels alone and {both} "
         f"with both (public split, {seeds} seeds, `{repeat}`)."
@@ -267,10 +279,10 @@ def write_reproduction(path: str | Path, results: Sequence[Result]) -> None:
     for result in drawn if _can_draw() else []:
         from reproduction.figures import draw_svg
 
-        place = Path("figures") / f"{result.artefact.name}.svg"
-        with whole_file(Path(path).parent / place) as part:
+        figure = Path("figures") / f"{result.artefact.name}.svg"
+        with whole_file(Path(path).parent / figure) as part:
             part.write_bytes(draw_svg(result))
-        figures[result.artefact.name] = place.as_posix()
+        figures[result.artefact.name] = figure.as_posix()
     with whole_file(path) as part:
         part.write_text(reproduction_page(results, figures), encoding="utf-8")
 

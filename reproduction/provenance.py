@@ -13,22 +13,22 @@ from importlib.util import find_spec
 from pathlib import Path
 
 # packages that compute results; others schedule fits, read files or show results
-_ROOMS = (
+_PACKAGES = (
     *(
-        f"gssl.{room}"
-        for room in ("datasets", "evaluation", "graph", "methods", "operators", "selection", "torch")
+        f"gssl.{package}"
+        for package in ("datasets", "evaluation", "graph", "methods", "operators", "selection", "torch")
     ),
     "benchmarks.accuracy",
     "reproduction",
 )
 _DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 # (module, name); an empty name stands for the whole module
-Place = tuple[str, str]
+Definition = tuple[str, str]
 
 
 @cache
-def code_hash(roots: frozenset[Place]) -> str:
-    """Hash the definitions at some places and everything they use."""
+def code_hash(roots: frozenset[Definition]) -> str:
+    """Hash the given definitions and everything they use."""
     digest = hashlib.sha256()
     for module, name in sorted(_closure(roots)):
         for statement in _statements(module, name):
@@ -41,58 +41,58 @@ class _Source:
     """A module: its top-level statements by the names they bind, and the origins of imported names."""
 
     statements: dict[str, list[ast.stmt]]
-    imports: dict[str, Place]
+    imports: dict[str, Definition]
 
 
-def _closure(roots: Iterable[Place]) -> set[Place]:
-    found: set[Place] = set()
+def _closure(roots: Iterable[Definition]) -> set[Definition]:
+    reached: set[Definition] = set()
     waiting = list(roots)
     while waiting:
-        place = _resolved(waiting.pop())
-        if place is not None and place not in found:
-            found.add(place)
-            waiting += _used(place)
-    return found
+        definition = _resolved(waiting.pop())
+        if definition is not None and definition not in reached:
+            reached.add(definition)
+            waiting += _used(definition)
+    return reached
 
 
 @cache
-def _used(place: Place) -> frozenset[Place]:
+def _used(source: Definition) -> frozenset[Definition]:
     """Find the definitions that one definition uses."""
-    used = (_resolved(name) for statement in _statements(*place) for name in _names(place[0], statement))
-    return frozenset(found for found in used if found is not None)
+    used = (_resolved(name) for statement in _statements(*source) for name in _names(source[0], statement))
+    return frozenset(definition for definition in used if definition is not None)
 
 
-def _resolved(place: Place | None) -> Place | None:
+def _resolved(definition: Definition | None) -> Definition | None:
     """Follow imports to the definition of a name; None if it is outside the packages that compute."""
-    seen: set[Place] = set()
-    while place is not None and place not in seen:
-        seen.add(place)
-        module, name = place
+    seen: set[Definition] = set()
+    while definition is not None and definition not in seen:
+        seen.add(definition)
+        module, name = definition
         if not _computes(module) or _file(module) is None:
             return None
         source = _source(module)
         if not name or name in source.statements:
-            return place
+            return definition
         if _file(f"{module}.{name}") is not None:
             # a submodule: only the names used from it count
             return None
         lazy = _lazy_names(module).get(name)
-        place = (lazy, name) if lazy else source.imports.get(name)
+        definition = (lazy, name) if lazy else source.imports.get(name)
     return None
 
 
 def _computes(module: str) -> bool:
-    return any(module == room or module.startswith(f"{room}.") for room in _ROOMS)
+    return any(module == package or module.startswith(f"{package}.") for package in _PACKAGES)
 
 
 def _statements(module: str, name: str) -> list[ast.stmt]:
     statements = _source(module).statements
     if name:
         return statements[name]
-    return list({id(statement): statement for found in statements.values() for statement in found}.values())
+    return list({id(statement): statement for group in statements.values() for statement in group}.values())
 
 
-def _names(module: str, statement: ast.stmt) -> Iterator[Place]:
+def _names(module: str, statement: ast.stmt) -> Iterator[Definition]:
     """Yield the names that a statement reads, and those that it imports itself."""
     # imports inside a function shadow those of its module
     inner = dict(_imported(statement))
@@ -119,7 +119,7 @@ def _dotted(node: ast.expr) -> list[str]:
     return [node.id, *reversed(parts)] if isinstance(node, ast.Name) else []
 
 
-def _imported(node: ast.AST) -> Iterator[tuple[str, Place]]:
+def _imported(node: ast.AST) -> Iterator[tuple[str, Definition]]:
     for part in ast.walk(node):
         if isinstance(part, ast.Import):
             for alias in part.names:
@@ -138,7 +138,7 @@ def _source(module: str) -> _Source:
     for node in ast.walk(tree):
         _strip(node)
     statements: dict[str, list[ast.stmt]] = {}
-    imports: dict[str, Place] = {}
+    imports: dict[str, Definition] = {}
     for statement in tree.body:
         if isinstance(statement, ast.Import | ast.ImportFrom):
             imports |= dict(_imported(statement))
@@ -182,8 +182,8 @@ def _file(name: str) -> Path | None:
     root, *rest = name.split(".")
     spec = find_spec(root)
     for folder in (spec.submodule_search_locations or ()) if spec else ():
-        place = Path(folder, *rest)
-        for file in (place / "__init__.py", place.with_suffix(".py")):
+        base = Path(folder, *rest)
+        for file in (base / "__init__.py", base.with_suffix(".py")):
             if file.is_file():
                 return file
     return None
@@ -196,8 +196,8 @@ def _lazy_names(package: str) -> dict[str, str]:
     stub = None if file is None else file.with_suffix(".pyi")
     if stub is None or not stub.is_file():
         return {}
-    found: dict[str, str] = {}
+    modules: dict[str, str] = {}
     for node in ast.parse(stub.read_text(encoding="utf-8")).body:
         if isinstance(node, ast.ImportFrom):
-            found |= {alias.name: f"{package}.{node.module}" for alias in node.names}
-    return found
+            modules |= {alias.name: f"{package}.{node.module}" for alias in node.names}
+    return modules

@@ -217,8 +217,8 @@ def reconstruct(cell: Cell, seed: int) -> dict[str, float]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", GraphWarning)
         graph = graph_with_loops(cell.dataset)
-        found = filter_reconstruction_accuracy(embedder, graph, dtype=np.float32, as_published=True)
-    return {"accuracy": 100 * found}
+        accuracy = filter_reconstruction_accuracy(embedder, graph, dtype=np.float32, as_published=True)
+    return {"accuracy": 100 * accuracy}
 
 
 def graph_with_loops(dataset: str) -> csr_array:

@@ -40,7 +40,7 @@ def inductive_accuracy(
     test = _nodes(split, ["test"])
     first = _nodes(split, [seen] if isinstance(seen, str) else seen)
     if np.intersect1d(first, test).size:
-        raise ValueError("a test node is among those that fit would see: name parts without test nodes.")
+        raise ValueError("fit would see a test node: name parts without test nodes.")
     unseen = np.ones(n, dtype=bool)
     unseen[first] = False
     # seen nodes first: models without features assume that a grown graph begins with the nodes of fit
@@ -126,8 +126,8 @@ def fit_unseen(cell: Cell, seed: int) -> dict[str, float]:
     seen = BUDGETS[cell.budget]
     graph = _standardised(cell.dataset, cell.split, seen)
     model = build(cell.settings, seed)
-    found = inductive_accuracy(model, graph.X, graph.y, graph.adjacency, graph.split, seen=seen)
-    return {"accuracy": 100 * found}
+    accuracy = inductive_accuracy(model, graph.X, graph.y, graph.adjacency, graph.split, seen=seen)
+    return {"accuracy": 100 * accuracy}
 
 
 @dataclass(frozen=True, eq=False)

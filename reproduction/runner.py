@@ -92,7 +92,7 @@ def run(
         if not store.is_current(job.cell, job.seed):
             try:
                 with _limited(limit):
-                    values = _values(job)
+                    values = compute(job)
             except _TooLongError as error:
                 store.add(job.cell, job.seed, {}, max(limit or 0.0, process_time() - start), str(error))
             # whatever a method or its libraries raise, the remaining jobs can still run
@@ -147,12 +147,13 @@ def failure_texts(failures: Iterable[Failure]) -> list[str]:
     for failure in failures:
         seeds.setdefault((failure.job.cell.title, failure.reason), []).append(str(failure.job.seed))
     return [
-        f"failed: {title}, seed{'s' if len(found) > 1 else ''} {', '.join(found)}: {reason}"
-        for (title, reason), found in seeds.items()
+        f"failed: {title}, seed{'s' if len(failed) > 1 else ''} {', '.join(failed)}: {reason}"
+        for (title, reason), failed in seeds.items()
     ]
 
 
-def _values(job: Job) -> dict[str, float]:
+def compute(job: Job) -> dict[str, float]:
+    """Compute the values of a run; raise ValueError if one is not finite."""
     with warnings.catch_warnings():
         # the citation graphs are known to have nodes that no label reaches
         warnings.simplefilter("ignore", GraphWarning)

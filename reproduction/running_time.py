@@ -20,7 +20,7 @@ from reproduction.spec import (
     Cell,
     Claim,
     Entry,
-    Place,
+    Position,
     build,
     dataset_of,
     measure,
@@ -106,8 +106,13 @@ def race(cell: Cell, seed: int) -> dict[str, float]:
         model.fit(data.features, both, adjacency=data.adjacency, anchors=split["train"])
         times.append(process_time() - start)
     base = float(np.median(times[1:]))
-    found = 100 * accuracy(data.labels[split["test"]], model.transduction_[split["test"]])
-    values = {"OGC seconds": base, "OGC ratio": 1.0, "OGC accuracy": found, "OGC epochs": model.n_iter_}
+    ogc_accuracy = 100 * accuracy(data.labels[split["test"]], model.transduction_[split["test"]])
+    values = {
+        "OGC seconds": base,
+        "OGC ratio": 1.0,
+        "OGC accuracy": ogc_accuracy,
+        "OGC epochs": model.n_iter_,
+    }
     for row, settings in cell.settings["networks"].items():
         clock = Clock(data.labels, split["test"], settings["target"])
         seconds = clock.train(
@@ -148,7 +153,7 @@ def race_claims() -> Iterator[Claim]:
     """Yield the paper's claims about running time, at one depth."""
     for row, least in CLAIMED.items():
 
-        def holds(means: Mapping[Place, float], row: str = row, least: int = least) -> bool:
+        def holds(means: Mapping[Position, float], row: str = row, least: int = least) -> bool:
             return means[GROUP, row, "time / OGC's"] >= least
 
         yield Claim(
@@ -163,12 +168,12 @@ _METHODS = {"OGC": "OGC", "SGC": "SGC", "S²GC": "SSGC", "GGC": "GGC", "GGCM": "
 
 def _estimators(dataset: str) -> dict[str, Any]:
     """Return the settings of each method, without its depth."""
-    found: dict[str, Any] = {}
+    settings: dict[str, Any] = {}
     for row, name in _METHODS.items():
         params: dict[str, Any] = {"agreement": 1.0} if name == "OGC" else fixed_params(name, dataset)
         params.pop("depth", None)
-        found[row] = {"method": name, "params": params}
-    return found
+        settings[row] = {"method": name, "params": params}
+    return settings
 
 
 @measure("time")
@@ -184,15 +189,15 @@ def time_depths(cell: Cell, seed: int) -> dict[str, float]:
         for row, kind in settings["estimators"].items()
         for depth in settings["depths"]
     }
-    times: dict[tuple[str, int], list[float]] = {place: [] for place in jobs}
+    times: dict[tuple[str, int], list[float]] = {key: [] for key in jobs}
     for turn in range(settings["repeats"] + 1):
-        # interleaved, so that load on the machine affects all of them alike
-        for place, job in jobs.items():
+        # interleaved, so that load on the machine affects all of them equally
+        for key, job in jobs.items():
             start = process_time()
             job()
             if turn:
-                times[place].append(process_time() - start)
-    seconds = {place: median(found) for place, found in times.items()}
+                times[key].append(process_time() - start)
+    seconds = {key: median(samples) for key, samples in times.items()}
     values = {f"{row}@{depth}": seconds[row, depth] / seconds["SGC", depth] for row, depth in jobs}
     return values | {f"{row}@{depth}s": value for (row, depth), value in seconds.items()}
 

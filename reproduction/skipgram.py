@@ -129,8 +129,8 @@ class TransductiveEmbedder(ClassNamePrefixFeaturesOutMixin, Embedder):
         if fingerprint(A) != self._fingerprint:
             name = type(self).__name__
             raise ValueError(
-                f"{name} embeds only the graph of its fit, for nodes are known from walks over it and no "
-                f"walk came by any other: fit {name} again on the whole new graph."
+                f"{name} embeds only the graph of its fit, because nodes are learnt from walks on it: fit "
+                f"{name} again on the whole new graph."
             )
 
     def _apply(self, X: Any, filters: None) -> np.ndarray:

@@ -18,7 +18,7 @@ from reproduction.provenance import code_hash
 
 BUDGETS: dict[str, tuple[str, ...]] = {"train": ("train",), "train+validation": ("train", "val")}
 CITATIONS = {"Cora": "planetoid/cora", "Citeseer": "planetoid/citeseer", "Pubmed": "planetoid/pubmed"}
-Place = tuple[str, str, str]
+Position = tuple[str, str, str]
 Measure = Callable[["Cell", int], dict[str, float]]
 MEASURES: dict[str, Measure] = {}
 
@@ -161,13 +161,13 @@ class Cell:
     def _roots(self) -> frozenset[tuple[str, str]]:
         """Return the definitions that compute the cell; those they use are found from them."""
         function = find_measure(self.measure)
-        found = {("reproduction.spec", "build"), (function.__module__, function.__name__)}
+        roots = {("reproduction.spec", "build"), (function.__module__, function.__name__)}
         for name in method_names(self.settings):
             if name in network_modules():
-                found |= {*_TRAINING, (network_modules()[name], name)}
+                roots |= {*_TRAINING, (network_modules()[name], name)}
             elif name in _PARTS or name in _WALKS or name in vars(methods)["__all__"]:
-                found.add((estimator(name).__module__, name))
-        return frozenset(found)
+                roots.add((estimator(name).__module__, name))
+        return frozenset(roots)
 
     def key(self, seed: int) -> str:
         """Return a hash of everything the result of a run depends on."""
@@ -206,7 +206,7 @@ def _is_here(file: str) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class Entry:
-    """One number of a table: its place, the published number, and the cell that computes it.
+    """One number of a table: its position, the published number, and the cell that computes it.
 
     Each ``group`` of an artefact is a separate table. ``value`` names one of the cell's values, from which
     the same value of ``minus`` is subtracted, seed by seed. A difference up to ``tolerance`` is a hit; if it
@@ -230,7 +230,7 @@ class Entry:
     absent: str = ""
 
     @property
-    def place(self) -> Place:
+    def position(self) -> Position:
         """Group, row and column."""
         return self.group, self.row, self.column
 
@@ -250,17 +250,17 @@ class Entry:
 
 @dataclass(frozen=True, eq=False)
 class Claim:
-    """A claim of the paper, as pairs of places or as a rule on the means by place.
+    """A claim of the paper, as pairs of positions or as a rule on the means by position.
 
     The first of each of the ``pairs`` is claimed to be greater than the second, judged by paired tests over
     seeds. ``rule`` is any other condition; it raises KeyError if a mean is missing.
     """
 
     text: str
-    rule: Callable[[Mapping[Place, float]], bool] | None = None
-    pairs: tuple[tuple[Place, Place], ...] = ()
+    rule: Callable[[Mapping[Position, float]], bool] | None = None
+    pairs: tuple[tuple[Position, Position], ...] = ()
 
-    def holds(self, means: Mapping[Place, float]) -> bool:
+    def holds(self, means: Mapping[Position, float]) -> bool:
         """Return whether the claim is true for given numbers, without a test."""
         if self.rule is not None:
             return bool(self.rule(means))
@@ -292,12 +292,12 @@ class Artefact:
 
         ``columns`` may also name groups, such as graphs.
         """
-        found: dict[str, Cell] = {}
+        cells: dict[str, Cell] = {}
         for entry in self.entries:
             wanted = (not rows or entry.row in rows) and (
                 not columns or entry.column in columns or entry.group in columns
             )
             for cell in entry.cells if wanted else ():
                 if not (quick and cell.slow):
-                    found.setdefault(cell.key(0), cell)
-        return list(found.values())
+                    cells.setdefault(cell.key(0), cell)
+        return list(cells.values())

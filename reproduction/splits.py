@@ -16,7 +16,7 @@ from reproduction.spec import (
     Cell,
     Claim,
     Entry,
-    Place,
+    Position,
     build,
     dataset_of,
     measure,
@@ -93,7 +93,7 @@ _CLAIMS = {
 }
 
 
-def _pair(graph: str, rows: tuple[str, str]) -> tuple[Place, Place]:
+def _pair(graph: str, rows: tuple[str, str]) -> tuple[Position, Position]:
     return ("", rows[0], graph), ("", rows[1], graph)
 
 

@@ -3,13 +3,13 @@
 import json
 import os
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from gssl.io.atomic import check_writable
+from gssl.io.atomic import check_writable, whole_file
 from reproduction.spec import Cell, run_key
 
 _QUESTION = ("measure", "dataset", "split", "budget", "settings", "seed")
@@ -22,7 +22,8 @@ class Store:
     processes can write to one file. An incomplete last line is dropped. Other damaged lines stay in the file
     and are skipped with a warning; their runs are repeated.
 
-    A run by earlier code is used, and marked as such, until it is repeated with the current code. A run that
+    A run by earlier code is used, and marked as such, until it is repeated with the current code. If it was
+    given the key of the current code instead, ``run_by`` is the hash of the code that computed it. A run that
     took too long is stored with the reason instead of values.
     """
 
@@ -84,6 +85,10 @@ class Store:
         """Return whether a run is by the current code and has values."""
         return "reason" not in self._records.get(cell.key(seed), {"reason": ""})
 
+    def is_carried_over(self, cell: Cell, seed: int) -> bool:
+        """Return whether a run by earlier code was given the key of the current code."""
+        return "run_by" in self._records.get(cell.key(seed), {})
+
     def reason(self, cell: Cell) -> str:
         """Return why a cell was stopped; empty if it was not."""
         record = self._find(cell, 0)
@@ -102,15 +107,34 @@ class Store:
             "values": {name: float(value) for name, value in values.items()},
             "seconds": round(seconds, 3),
         } | ({"reason": reason} if reason else {})
-        line = json.dumps(record, ensure_ascii=True, allow_nan=False) + "\n"
         self.path.parent.mkdir(parents=True, exist_ok=True)
         with self.path.open("ab+") as stream, _locked(stream):
             # with the lock held, no other process is writing, so an unfinished line is damaged
             _drop_torn_end(stream)
-            stream.write(line.encode("ascii"))
+            stream.write(_line(record))
             stream.flush()
             os.fsync(stream.fileno())
         self.refresh()
+
+    def rekey(self, runs: Iterable[tuple[Cell, int]]) -> None:
+        """Give stored runs the key of the current code; no other process may write to the file meanwhile."""
+        changed = {}
+        for cell, seed in runs:
+            record = self._find(cell, seed)
+            if record is not None and record["key"] != cell.key(seed):
+                earlier = record.get("run_by", record.get("code", ""))
+                identity = {"key": cell.key(seed), **cell.identity(seed)}
+                changed[record["key"]] = record | identity | {"run_by": earlier}
+        with whole_file(self.path) as part, self.path.open("rb") as stream, part.open("wb") as out:
+            for line in stream:
+                record = changed.get((_parsed(line) or {}).get("key", ""))
+                out.write(line if record is None else _line(record))
+        self._records, self._latest, self._n_bytes, self._n_lines = {}, {}, 0, 0
+        self.refresh()
+
+
+def _line(record: Mapping[str, Any]) -> bytes:
+    return (json.dumps(record, ensure_ascii=True, allow_nan=False) + "\n").encode("ascii")
 
 
 @contextmanager

@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 from scipy.stats import ttest_1samp
 
-from reproduction.spec import Artefact, Cell, Claim, Entry, Place
+from reproduction.spec import Artefact, Cell, Claim, Entry, Position
 from reproduction.store import Store
 
 Verdict = Literal["hit", "miss", "above", "unjudged", "not run", "published only"]
@@ -22,7 +22,8 @@ SIGNIFICANT = 0.05
 class Line:
     """An entry with its measured values; ``difference`` is ours minus the published number, as displayed.
 
-    ``n_old`` of its seeds are by earlier code. ``reason`` says why it was not run.
+    ``n_old`` of its seeds are by earlier code, and ``n_carried_over`` by earlier code that was checked to
+    compute the same. ``reason`` says why it was not run.
     """
 
     entry: Entry
@@ -33,6 +34,7 @@ class Line:
     verdict: Verdict
     values: tuple[float, ...] = ()
     n_old: int = 0
+    n_carried_over: int = 0
     reason: str = ""
 
 
@@ -82,58 +84,61 @@ def summarize(artefact: Artefact, store: Store) -> Result:
     return Result(artefact, lines, claims, seconds)
 
 
-def measured(lines: Sequence[Line]) -> tuple[dict[Place, tuple[float, ...]], set[Place]]:
-    """Return the values by place, and the places of deterministic values, which have one for all seeds."""
-    values = {line.entry.place: line.values for line in lines if line.values}
-    cells = {line.entry.place: (line.entry.cell, line.entry.minus) for line in lines}
-    fixed = {place for place in values if not any(cell and cell.random for cell in cells[place])}
+def measured(lines: Sequence[Line]) -> tuple[dict[Position, tuple[float, ...]], set[Position]]:
+    """Return the values by position, and the positions of deterministic ones, equal for all seeds."""
+    values = {line.entry.position: line.values for line in lines if line.values}
+    cells = {line.entry.position: (line.entry.cell, line.entry.minus) for line in lines}
+    fixed = {position for position in values if not any(cell and cell.random for cell in cells[position])}
     return values, fixed
 
 
 def judge(
-    claim: Claim, values: Mapping[Place, tuple[float, ...]], fixed: Collection[Place] = ()
+    claim: Claim, values: Mapping[Position, tuple[float, ...]], fixed: Collection[Position] = ()
 ) -> Judgement:
     """Judge a claim by paired tests over seeds, or by the means and the number of seeds that satisfy it.
 
-    One seed of a random method decides nothing. Places in ``fixed`` are deterministic.
+    One seed of a random method decides nothing. Positions in ``fixed`` are deterministic.
     """
     try:
         if claim.pairs:
             return _judge_pairs(claim, values, fixed)
-        means = _Means({place: float(np.mean(found)) for place, found in values.items()})
+        means = _Means({position: float(np.mean(samples)) for position, samples in values.items()})
         holds = claim.holds(means)
     except KeyError:
         return Judgement(claim.text, None, "not measured")
-    counts = [len(values[place]) for place in means.used if place not in fixed]
+    counts = [len(values[position]) for position in means.used if position not in fixed]
     if not counts:
         return Judgement(claim.text, holds, "one run each")
     if min(counts) == 1:
         return Judgement(claim.text, None, _one_seed(holds))
     n = min(counts)
-    same = [claim.holds({place: _of_seed(found, k) for place, found in values.items()}) for k in range(n)]
+    same = [
+        claim.holds({position: _of_seed(samples, k) for position, samples in values.items()})
+        for k in range(n)
+    ]
     return Judgement(claim.text, holds, f"judged by the means; true for {sum(same)} of {n} seeds")
 
 
-class _Means(dict[Place, float]):
-    """Means by place that record which of them a rule uses."""
+class _Means(dict[Position, float]):
+    """Means by position that record which of them a rule uses."""
 
-    def __init__(self, means: Mapping[Place, float]) -> None:
+    def __init__(self, means: Mapping[Position, float]) -> None:
         super().__init__(means)
-        self.used: set[Place] = set()
+        self.used: set[Position] = set()
 
-    def __getitem__(self, place: Place) -> float:
-        self.used.add(place)
-        return super().__getitem__(place)
+    def __getitem__(self, position: Position) -> float:
+        self.used.add(position)
+        return super().__getitem__(position)
 
 
 def _judge_pairs(
-    claim: Claim, values: Mapping[Place, tuple[float, ...]], fixed: Collection[Place]
+    claim: Claim, values: Mapping[Position, tuple[float, ...]], fixed: Collection[Position]
 ) -> Judgement:
     """Test every pair, one-sided: the claim holds if all pairs do, and one reversed pair refutes it."""
     # the p-value of each pair, and its number of seeds: those that both have, 0 if both are deterministic
     tests: list[tuple[float, int]] = []
     for more, less in claim.pairs:
-        n = min((len(values[place]) for place in (more, less) if place not in fixed), default=0)
+        n = min((len(values[position]) for position in (more, less) if position not in fixed), default=0)
         gaps = np.array([_of_seed(values[more], k) - _of_seed(values[less], k) for k in range(max(n, 1))])
         if n < 2 or np.ptp(gaps) == 0.0:
             # without variation the sign decides, and equal numbers show nothing
@@ -174,16 +179,16 @@ def seeds_run(cell: Cell, store: Store) -> Iterator[int]:
 
 def grids(result: Result) -> list[Grid]:
     """Arrange lines into tables, one for each group, in order of appearance."""
-    found: dict[str, dict[tuple[str, str], dict[str, Line]]] = {}
+    groups: dict[str, dict[tuple[str, str], dict[str, Line]]] = {}
     columns: dict[str, dict[str, None]] = {}
     for line in result.lines:
         entry = line.entry
-        rows = found.setdefault(entry.group, {})
+        rows = groups.setdefault(entry.group, {})
         rows.setdefault((entry.row, entry.labels), {})[entry.column] = line
         columns.setdefault(entry.group, {})[entry.column] = None
     return [
         Grid(group, tuple(columns[group]), tuple((*name, lines) for name, lines in rows.items()))
-        for group, rows in found.items()
+        for group, rows in groups.items()
     ]
 
 
@@ -197,9 +202,18 @@ def _line(entry: Entry, store: Store) -> Line:
     if entry.published is not None and entry.digits >= 0:
         # judge the rounded number, which is the one displayed
         difference = round(round(ours, entry.digits) - entry.published, entry.digits)
-    n_old = sum(not store.is_current(entry.cell, seed) for seed in range(len(values)) if entry.cell)
-    verdict = _verdict(entry, difference)
-    return Line(entry, ours, float(np.std(values)), len(values), difference, verdict, values, n_old)
+    runs = [(entry.cell, seed) for seed in range(len(values)) if entry.cell]
+    return Line(
+        entry,
+        ours,
+        float(np.std(values)),
+        len(values),
+        difference,
+        _verdict(entry, difference),
+        values,
+        n_old=sum(not store.is_current(*run) for run in runs),
+        n_carried_over=sum(store.is_carried_over(*run) for run in runs),
+    )
 
 
 def _reason(entry: Entry, store: Store) -> str:
@@ -207,8 +221,8 @@ def _reason(entry: Entry, store: Store) -> str:
     wanted = [cell for cell in (entry.cell, entry.minus) if cell is not None]
     if not wanted:
         return entry.absent or "not implemented"
-    found = [text for cell in wanted for text in (cell.obstacle, store.reason(cell)) if text]
-    return found[0] if found else "not run yet"
+    reasons = [text for cell in wanted for text in (cell.obstacle, store.reason(cell)) if text]
+    return reasons[0] if reasons else "not run yet"
 
 
 def _verdict(entry: Entry, difference: float | None) -> Verdict:

@@ -280,8 +280,8 @@ MUTANTS = [
     Mutant(
         "the worst candidate on validation nodes chosen",
         "reproduction/measures.py",
-        "return max(found, key=",
-        "return min(found, key=",
+        "return max(tried, key=",
+        "return min(tried, key=",
         ("tests/reproduction/test_measures.py",),
     ),
     Mutant(
@@ -301,7 +301,7 @@ MUTANTS = [
     Mutant(
         "published numbers of the first column everywhere",
         "reproduction/budget.py",
-        "PUBLISHED[row][place] if row in PUBLISHED",
+        "PUBLISHED[row][k] if row in PUBLISHED",
         "PUBLISHED[row][0] if row in PUBLISHED",
         ("tests/reproduction/test_published.py",),
     ),
@@ -329,7 +329,7 @@ MUTANTS = [
     Mutant(
         "imported code left out of the hash",
         "reproduction/provenance.py",
-        "            waiting += _used(place)\n",
+        "            waiting += _used(definition)\n",
         "",
         ("tests/reproduction/test_provenance.py",),
     ),
@@ -382,8 +382,8 @@ def judge(source: str, tests: tuple[str, ...]) -> None:
     options = ["-x", "-q", "-m", "not slow", "-p", "no:cacheprovider", f"--rootdir={ROOT}"]
     code = int(pytest.main([*options, *tests]))
     # fail if pytest has tested other code than the mutant
-    found = (sys.modules[package.__name__] for package in (gssl, reproduction))
-    os._exit(code if all(Path(str(p.__file__)).is_relative_to(source) for p in found) else 99)
+    modules = (sys.modules[package.__name__] for package in (gssl, reproduction))
+    os._exit(code if all(Path(str(p.__file__)).is_relative_to(source) for p in modules) else 99)
 
 
 def run(source: Path, tests: tuple[str, ...]) -> int:

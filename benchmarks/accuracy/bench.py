@@ -64,7 +64,7 @@ def run_bench(what: str, graphs: tuple[str, ...], **options: Any) -> None:
         for name in ("methods", "records"):
             if options.get(name):
                 raise ValueError(
-                    f"suggest runs one method and keeps no runs, so it has no use for --{name}: leave it out."
+                    f"suggest runs one method and keeps no runs, so --{name} does not apply: leave it out."
                 )
     run(Bench(graphs or default, **options), Terminal())
 
@@ -94,7 +94,7 @@ class Bench:
         """Return the seed of each draw."""
         return range(self.seed, self.seed + self.draws)
 
-    def said_seeds(self) -> str:
+    def seeds_text(self) -> str:
         """Return the seeds as text for a title."""
         last = self.seed + self.draws - 1
         return f"seed {self.seed}" if self.draws == 1 else f"seeds {self.seed}–{last}"
@@ -153,7 +153,7 @@ def run_selection(bench: Bench, terminal: Terminal) -> None:
             else:
                 seeds = list(bench.seeds()) if bench.per_class else draws_of(data, bench.seeds())
                 if not seeds:
-                    terminal.say(f"skipped: {graph} has no fixed splits of {bench.said_seeds()}")
+                    terminal.say(f"skipped: {graph} has no fixed splits of {bench.seeds_text()}")
                     continue
                 drawn += [(graph, name, drawn_cell(graph, name, bench.per_class), seeds) for name in names]
         rows = [(cell, seeds) for cells in public.values() for _, cell, seeds in cells]
@@ -165,13 +165,13 @@ def run_selection(bench: Bench, terminal: Terminal) -> None:
             for score in _scores(((graph, m, c, seeds) for m, c, seeds in cells), store)
         ]
         scores = _scores(drawn, store)
-    grids = [public_grid(by_budget, bench.said_seeds())] if by_budget else []
+    grids = [public_grid(by_budget, bench.seeds_text())] if by_budget else []
     notes: list[str] = []
     if scores:
         graphs = [graph for graph in here if bench.per_class or graph not in PUBLIC]
         standing = rank_methods(scores, [(graph, homophily_of(graph)) for graph in graphs])
         splits = {graph: cell.split for graph, _, cell, _ in drawn}
-        grids.append(standing_grid(standing, splits, bench.said_seeds()))
+        grids.append(standing_grid(standing, splits, bench.seeds_text()))
         notes = verdict_texts(standing)
     bench.finish("selection", grids, notes, terminal)
 
@@ -180,26 +180,26 @@ def _scores(rows: Iterable[tuple[str, str, Cell, list[int]]], store: Store) -> l
     """Read the stored runs of each cell; a cell whose runs all failed has no score."""
     scores = []
     for graph, method, cell, seeds in rows:
-        found = {s: values["accuracy"] for s in seeds if (values := store.values(cell, s)) is not None}
-        if found:
-            scores.append(Score(graph, method, tuple(found.values()), tuple(found), len(seeds)))
+        accuracies = {s: values["accuracy"] for s in seeds if (values := store.values(cell, s)) is not None}
+        if accuracies:
+            scores.append(Score(graph, method, tuple(accuracies.values()), tuple(accuracies), len(seeds)))
     return scores
 
 
 def run_calibration(bench: Bench, terminal: Terminal) -> None:
     """Compare confidence with accuracy before and after calibration, at 20 labels per class."""
     names = list(find_methods(bench.methods or CALIBRATED))
-    found: list[tuple[str, CalibrationRecord]] = []
+    records: list[tuple[str, CalibrationRecord]] = []
     with bench.store() as store:
         graphs = [graph for graph, _ in bench.data(terminal)]
         cells = [(graph, name, calibration_cell(graph, name)) for graph in graphs for name in names]
         for graph, name, draw, values in _measured(cells, bench, store, terminal):
-            found.append((graph, calibration_record(values, name, draw)))
+            records.append((graph, calibration_record(values, name, draw)))
     title = (
-        f"Expected calibration error in points, 10 bins, {PER_CLASS} labels per class, {bench.said_seeds()}; "
+        f"Expected calibration error in points, 10 bins, {PER_CLASS} labels per class, {bench.seeds_text()}; "
         "all other labelled nodes judge."
     )
-    bench.finish("calibration", [calibration_grid(found, title)], [], terminal)
+    bench.finish("calibration", [calibration_grid(records, title)], [], terminal)
 
 
 def run_conformal(bench: Bench, terminal: Terminal) -> None:
@@ -208,13 +208,14 @@ def run_conformal(bench: Bench, terminal: Terminal) -> None:
     grids = []
     with bench.store() as store:
         graphs = [graph for graph, _ in bench.data(terminal)]
-        for how, said in (("at random", "at random"), (f"{PER_CLASS} per class", "class by class")):
+        for how, how_drawn in (("at random", "at random"), (f"{PER_CLASS} per class", "class by class")):
             cells = [(graph, name, coverage_cell(graph, name, how)) for graph in graphs for name in names]
-            found: dict[str, list[tuple[str, CoverageRecord]]] = {name: [] for name in names}
+            by_method: dict[str, list[tuple[str, CoverageRecord]]] = {name: [] for name in names}
             for graph, name, draw, values in _measured(cells, bench, store, terminal):
-                found[name] += [(graph, record) for record in coverage_records(values, draw)]
-            sets = f"sets at 90 %, {PER_CLASS} labels times the classes, drawn {said}, {bench.said_seeds()}."
-            grids += [coverage_grid(records, f"{name}, {sets}") for name, records in found.items()]
+                by_method[name] += [(graph, record) for record in coverage_records(values, draw)]
+            seeds = bench.seeds_text()
+            sets = f"sets at 90 %, {PER_CLASS} labels times the classes, drawn {how_drawn}, {seeds}."
+            grids += [coverage_grid(records, f"{name}, {sets}") for name, records in by_method.items()]
     bench.finish("conformal", grids, [], terminal)
 
 
@@ -246,7 +247,7 @@ def run_suggest(bench: Bench, terminal: Terminal) -> None:
             for point in _watched(curves, graph, bench.draws * len(budgets), terminal):
                 points.append((graph, point))
         title = (
-            f"GGCM on {graph}: accuracy % on all unlabelled nodes by number of labels, {bench.said_seeds()}."
+            f"GGCM on {graph}: accuracy % on all unlabelled nodes by number of labels, {bench.seeds_text()}."
         )
         grids.append(curve_grid(points, title))
         notes.append(_verdict(graph, [point for _, point in points]))
@@ -257,10 +258,10 @@ def _verdict(graph: str, points: list[CurvePoint]) -> str:
     random, suggested = (_curve([p for p in points if p.how == how]) for how in ("random", "suggested"))
     most = max(random)
     needed = labels_needed(suggested, random[most])
-    said = f"{graph}: random picks reach {random[most]:.1%} with {most} labels; suggested ones "
+    text = f"{graph}: random picks reach {random[most]:.1%} with {most} labels; suggested ones "
     if needed == float("inf"):
-        return f"{said}do not with {max(suggested)}."
-    return f"{said}with {needed:.0f}, {needed / most:.0%} of them."
+        return f"{text}do not with {max(suggested)}."
+    return f"{text}with {needed:.0f}, {needed / most:.0%} of them."
 
 
 def _curve(points: list[CurvePoint]) -> dict[int, float]:
@@ -268,7 +269,7 @@ def _curve(points: list[CurvePoint]) -> dict[int, float]:
     by_number: dict[int, list[float]] = {}
     for point in points:
         by_number.setdefault(point.n_labels, []).append(point.accuracy)
-    return {n: float(np.mean(found)) for n, found in by_number.items()}
+    return {n: float(np.mean(values)) for n, values in by_number.items()}
 
 
 def _watched(records: Iterable[Any], graph: str, total: int, terminal: Terminal) -> Iterator[Any]:

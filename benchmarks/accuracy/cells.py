@@ -145,9 +145,9 @@ def score_calibration(cell: Cell, seed: int) -> dict[str, float]:
     """Calibrate a classifier on one draw of labels, and measure its calibration error before and after."""
     data = dataset_of(cell.dataset)
     models = {cell.settings["method"]: build(cell.settings, seed)}
-    found = asdict(next(iter(judge_calibration(models, data, [split_of(data, cell.split, seed)]))))
-    kind = found.pop("calibration")
-    return {**_numbers(found), f"{_CHOSEN}{kind}": 1.0}
+    record = asdict(next(iter(judge_calibration(models, data, [split_of(data, cell.split, seed)]))))
+    kind = record.pop("calibration")
+    return {**_numbers(record), f"{_CHOSEN}{kind}": 1.0}
 
 
 def calibration_record(values: Mapping[str, float], method: str, draw: int) -> CalibrationRecord:

@@ -71,15 +71,15 @@ def rank_methods(scores: Iterable[Score], homophily: Iterable[tuple[str, float]]
     more than a point below ridge regression without a graph; and on heterophilous graphs it is above every
     fixed method that uses the graph.
     """
-    found = tuple(scores)
-    table = _means_on_common_draws(found)
-    graphs = list(dict.fromkeys(score.graph for score in found))
-    methods = list(dict.fromkeys(score.method for score in found))
+    given = tuple(scores)
+    table = _means_on_common_draws(given)
+    graphs = list(dict.fromkeys(score.graph for score in given))
+    methods = list(dict.fromkeys(score.method for score in given))
     shared = [graph for graph in graphs if all((graph, method) in table for method in methods)]
     means = {m: float(np.mean([table[graph, m] for graph in shared])) for m in methods} if shared else {}
     mixed = [graph for graph, value in homophily if value < HETEROPHILOUS and (graph, AUTO) in table]
     return Standing(
-        scores=found,
+        scores=given,
         means=tuple(means.items()),
         averaged=tuple(shared),
         verdicts=(
@@ -95,9 +95,9 @@ def _means_on_common_draws(scores: Sequence[Score]) -> dict[tuple[str, str], flo
     table: dict[tuple[str, str], float] = {}
     for graph in dict.fromkeys(score.graph for score in scores):
         here = {score.method: score.by_draw for score in scores if score.graph == graph}
-        common = sorted(set.intersection(*(set(found) for found in here.values())))
+        common = sorted(set.intersection(*(set(by_draw) for by_draw in here.values())))
         if common:
-            table |= {(graph, m): float(np.mean([found[d] for d in common])) for m, found in here.items()}
+            table |= {(graph, m): float(np.mean([by_draw[d] for d in common])) for m, by_draw in here.items()}
     return table
 
 
@@ -134,8 +134,8 @@ def _above_smoothing(
     ahead = [
         f"{m} on {g}, {table[g, m] - table[g, AUTO]:+.1f}" for g, m in pairs if table[g, m] >= table[g, AUTO]
     ]
-    said = f"not above: {'; '.join(ahead)}" if ahead else ", ".join(graphs)
-    return Verdict(f"{text} ({said})", not ahead)
+    where = f"not above: {'; '.join(ahead)}" if ahead else ", ".join(graphs)
+    return Verdict(f"{text} ({where})", not ahead)
 
 
 _NONE = "–"
@@ -179,11 +179,11 @@ def standing_grid(standing: Standing, splits: Mapping[str, str], seeds: str) -> 
 
 def verdict_texts(standing: Standing) -> list[str]:
     """Return each condition on the automatic choice as text, with its outcome."""
-    said = {True: "holds", False: "missed", None: "not run"}
-    return [f"{said[verdict.holds]}: auto: {verdict.text}" for verdict in standing.verdicts]
+    outcomes = {True: "holds", False: "missed", None: "not run"}
+    return [f"{outcomes[verdict.holds]}: auto: {verdict.text}" for verdict in standing.verdicts]
 
 
 def _text(score: Score) -> str:
-    found = len(score.accuracies)
-    text = f"{score.mean:.1f}" if found == 1 else f"{score.mean:.1f} ± {score.spread:.1f}"
-    return text if found >= score.wanted else f"{text} ({found} of {score.wanted} draws)"
+    n_draws = len(score.accuracies)
+    text = f"{score.mean:.1f}" if n_draws == 1 else f"{score.mean:.1f} ± {score.spread:.1f}"
+    return text if n_draws >= score.wanted else f"{text} ({n_draws} of {score.wanted} draws)"

@@ -22,15 +22,15 @@ class Grid:
     def terminal(self) -> Table:
         """Return the table for a terminal."""
         table = Table(title=Text(self.title), title_justify="left")
-        for place, heading in enumerate(self.headings):
-            table.add_column(heading, justify="right" if place > 1 else "left")
+        for k, heading in enumerate(self.headings):
+            table.add_column(heading, justify="right" if k > 1 else "left")
         for row in self.rows:
             table.add_row(*map(Text, row))
         return table
 
     def markdown(self) -> str:
         """Return the table as Markdown."""
-        rule = ["---" if place < 2 else "---:" for place in range(len(self.headings))]
+        rule = ["---" if k < 2 else "---:" for k in range(len(self.headings))]
         lines = [" | ".join(row) for row in (self.headings, rule, *self.rows)]
         return "\n".join([f"{self.title}\n", *(f"| {line} |" for line in lines), ""])
 

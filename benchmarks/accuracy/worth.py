@@ -157,13 +157,13 @@ def _batch(budget: int, n_labelled: int, n_known: int) -> int:
     """Return the number of labels that a budget adds."""
     if budget < n_labelled:
         raise ValueError(
-            f"a budget of {budget} labels is less than the {n_labelled} that are there already: give budgets "
+            f"a budget of {budget} labels is less than the {n_labelled} labels given so far: give budgets "
             "that increase, the first of at least one label for each class."
         )
     if budget >= n_known:
         raise ValueError(
-            f"a budget of {budget} labels leaves none of the {n_known} nodes whose label is known to judge "
-            "by: give a smaller one."
+            f"a budget of {budget} labels leaves none of the {n_known} labelled nodes for testing: give a "
+            "smaller one."
         )
     return budget - n_labelled
 

@@ -53,8 +53,8 @@ def igraph_graph(A: csr_array) -> igraph.Graph:
 def igraph_propagation(graph: igraph.Graph, y: np.ndarray) -> np.ndarray:
     """Assign each node the majority label of its neighbours, in random order, until nothing changes."""
     random.seed(0)
-    found = graph.community_label_propagation(initial=y.tolist(), fixed=(y >= 0).tolist())
-    number = np.array(found.membership)
+    communities = graph.community_label_propagation(initial=y.tolist(), fixed=(y >= 0).tolist())
+    number = np.array(communities.membership)
     # igraph renumbers labels, and adds new ones for nodes that no label reaches
     labels = np.full(number.max() + 1, -1)
     labels[number[y >= 0]] = y[y >= 0]

@@ -15,12 +15,12 @@ _NOTE = "ours: the whole fit_transform; PyG: only the propagation, dense feature
 def entries(*, quick: bool) -> list[Race]:
     """Return a race for each embedder."""
     name = "cora" if quick else "pubmed"
-    found = []
+    races = []
     for embedder, layer in ((gssl.SGC(), "SGConv"), (gssl.SSGC(), "SSGConv")):
         method = type(embedder).__name__
         what = f"{method}(depth={embedder.depth}) embeddings, {name}"
-        found.append(Race(f"{method.lower()}-pyg", what, partial(_contest, name, embedder, layer), 5))
-    return found
+        races.append(Race(f"{method.lower()}-pyg", what, partial(_contest, name, embedder, layer), 5))
+    return races
 
 
 def _contest(name: str, embedder: Any, layer: str) -> Contest:

@@ -24,20 +24,20 @@ class DirectClassifier(gssl.EmbeddingClassifier):
 def entries(*, quick: bool) -> list[Race]:
     """Return a race for each embedder; the goal is for Citeseer."""
     name = "cora" if quick else "citeseer"
-    found = []
+    races = []
     for embedder in (gssl.SGC(), gssl.GGCM()):
         method = type(embedder).__name__
         what = f"{method}(depth={embedder.depth}) + logistic, {name}, train labels: label space"
         contest = partial(_contest, name, embedder, None if quick else 8.0)
-        found.append(Race(f"label-space-{method.lower()}", what, contest, 5))
+        races.append(Race(f"label-space-{method.lower()}", what, contest, 5))
     if not quick:
         what = "GGCM(depth=8) + logistic, coauthor_cs, train+validation labels"
-        found.append(Race("ggcm-coauthor_cs", what, _torch_contest, 1))
+        races.append(Race("ggcm-coauthor_cs", what, _torch_contest, 1))
         wide = "118,000 nodes, 190,000 links, 15,000 sparse features, 45 classes, 20 labels for each"
-        found.append(Race("ggcm-wide", f"GGCM(depth=16) + logistic, {wide}", _wide_ggcm, 1))
+        races.append(Race("ggcm-wide", f"GGCM(depth=16) + logistic, {wide}", _wide_ggcm, 1))
         limit = "half of the time are passes of 48 columns at the speed of memory, two for each power of P"
-        found.append(Race("ogc-wide", f"OGC, {_FEW} iterations, {wide}", _wide_ogc, 1, limit))
-    return found
+        races.append(Race("ogc-wide", f"OGC, {_FEW} iterations, {wide}", _wide_ogc, 1, limit))
+    return races
 
 
 def _contest(name: str, embedder: Any, at_least: float | None) -> Contest:

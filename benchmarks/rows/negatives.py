@@ -11,14 +11,14 @@ from gssl.graph import sample_negatives
 
 def entries(*, quick: bool) -> list[Race | Figure]:
     """Return the race of complement against samples for each graph, and the time of sampling alone."""
-    found: list[Race | Figure] = [
+    rows: list[Race | Figure] = [
         Race(f"ggcm-{name}", f"GGCM (depth 16), {name}", partial(_contest, name, at_least), 3)
         for name, at_least in ([("cora", 5.0)] if quick else dict.fromkeys(_GRAPHS, 5.0).items())
     ]
     if not quick:
         what = "drawing 50·|E| negatives, pubmed"
-        found.append(Figure("sample-negatives", what, _draw, unit="s", at_most=1.0))
-    return found
+        rows.append(Figure("sample-negatives", what, _draw, unit="s", at_most=1.0))
+    return rows
 
 
 _GRAPHS = ("cora", "citeseer", "pubmed")

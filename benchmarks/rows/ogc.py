@@ -16,20 +16,20 @@ _SHORT = {"max_iter": 8, "agreement": 1.0}
 
 def entries(*, quick: bool) -> list[Race]:
     """Return two races for each citation graph, and a short one on coauthor_cs."""
-    found = []
+    races = []
     for name in ["cora"] if quick else _GOALS:
         dense, sparse, repeats = _GOALS[name]
         task = partial(graphs.citation, name)
         what = f"OGC fit, {name}, train+validation labels, to the end of its own stop rule"
-        found += [
+        races += [
             Race(f"ogc-{name}-dense", what, partial(_contest, task, "dense", dense), repeats),
             Race(f"ogc-{name}-sparse", what, partial(_contest, task, "sparse", sparse), 5),
         ]
     if not quick:
         what = "OGC fit, coauthor_cs, 8 iterations"
         contest = partial(_contest, graphs.coauthors, "sparse", None, **_SHORT)
-        found.append(Race("ogc-coauthor_cs", what, contest, 2))
-    return found
+        races.append(Race("ogc-coauthor_cs", what, contest, 2))
+    return races
 
 
 def _contest(make_task: Any, form: Any, at_least: float | None, **settings: Any) -> Contest:
@@ -69,7 +69,7 @@ def fit(task: Task, **settings: Any) -> gssl.OGC:
 def _same_accuracy(task: Task, ours: Any, theirs: Any) -> str:
     """Check that both have the same accuracy before they are timed."""
     scores = task.accuracy(ours.transduction_), task.accuracy(theirs.predicted)
-    said = f"accuracy {scores[0]:.1f} / {scores[1]:.1f} after {ours.n_iter_} / {theirs.n_iter} iterations"
+    text = f"accuracy {scores[0]:.1f} / {scores[1]:.1f} after {ours.n_iter_} / {theirs.n_iter} iterations"
     if abs(scores[0] - scores[1]) > 0.5:
-        raise ValueError(f"{said}: not the same method, so nothing was timed")
-    return said
+        raise ValueError(f"{text}: not the same method, so nothing was timed")
+    return text

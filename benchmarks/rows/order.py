@@ -16,13 +16,13 @@ def entries(*, quick: bool) -> list[Race]:
     shape = graphs.SMALL_SHAPE if quick else graphs.REDDIT_SHAPE
     n_edges = 2 * 10**5 if quick else 2 * 10**7
     what = f"one hop in the nodes' own order, {{}}, d = {_WIDTH}; the order itself is not timed"
-    found = [Race("order", what.format(f"{shape[0]:,} nodes"), lambda: _reddit(quick), repeats=3)]
+    races = [Race("order", what.format(f"{shape[0]:,} nodes"), lambda: _reddit(quick), repeats=3)]
     name = f"{n_edges // 10:,} nodes, {n_edges:,} links by a power law"
-    found.append(Race("order-power", what.format(name), lambda: _race(_power_law(n_edges)), repeats=3))
+    races.append(Race("order-power", what.format(name), lambda: _race(_power_law(n_edges)), repeats=3))
     if not quick:
         words = "WordNet's nouns, 82,115 nodes"
-        found.append(Race("order-wordnet", what.format(words), lambda: _race(_wordnet()), repeats=5))
-    return found
+        races.append(Race("order-wordnet", what.format(words), lambda: _race(_wordnet()), repeats=5))
+    return races
 
 
 def _reddit(quick: bool) -> Contest:
@@ -39,8 +39,8 @@ def _power_law(n_edges: int) -> csr_array:
     n, rng = n_edges // 10, np.random.default_rng(0)
     share = np.cumsum(np.arange(1.0, n + 1) ** -0.6)
     # random node numbers, as in a table of names
-    place = rng.permutation(n)
-    u, v = (place[np.searchsorted(share, share[-1] * rng.random(n_edges))] for _ in range(2))
+    order = rng.permutation(n)
+    u, v = (order[np.searchsorted(share, share[-1] * rng.random(n_edges))] for _ in range(2))
     u, v = u[u != v], v[u != v]
     A = coo_array((np.ones(2 * len(u), np.float32), (np.r_[u, v], np.r_[v, u])), shape=(n, n)).tocsr()
     A.data[:] = 1.0

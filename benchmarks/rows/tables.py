@@ -117,8 +117,8 @@ def _built(kind: str, n_rows: int) -> Reading:
         spent = (time.process_time() - before) / 3
         times |= interleaved({"read": calls["read"]}, 3)
     rates = [n_rows / 1e6 / taken for taken in times["build"]]
-    told = f"{seconds(times['build'])}, {spent:.2f} s of CPU"
-    return Reading(rates, told, f"DuckDB reads the file: {seconds(times['read'])}")
+    shown = f"{seconds(times['build'])}, {spent:.2f} s of CPU"
+    return Reading(rates, shown, f"DuckDB reads the file: {seconds(times['read'])}")
 
 
 def _help() -> Reading:

@@ -8,16 +8,16 @@ from typing import Any
 
 import gssl
 
-ROOMS: tuple[str, ...] = gssl._ROOMS
+SUBPACKAGES: tuple[str, ...] = gssl._SUBPACKAGES
 # the order in which a reader meets the kinds of names
 KINDS = ("Classifiers", "Embedders", "Heads", "Functions and others")
 
 
 def public_names() -> dict[str, list[str]]:
-    """Return the public names of the package and of each room, under the module that offers them."""
-    names = {"gssl": [name for name in gssl.__all__ if name not in ROOMS and not name.startswith("__")]}
-    for room in ROOMS:
-        module = import_module(f"gssl.{room}")
+    """Return the public names of the package and of each subpackage, under the module that offers them."""
+    names = {"gssl": [name for name in gssl.__all__ if name not in SUBPACKAGES and not name.startswith("__")]}
+    for subpackage in SUBPACKAGES:
+        module = import_module(f"gssl.{subpackage}")
         names[module.__name__] = sorted(getattr(module, "__all__", ["main"]))
     return names
 
@@ -65,13 +65,15 @@ def kind(name: str, thing: Any) -> str:
 
 
 def write_pages(folder: Path) -> list[str]:
-    """Write a page for the package's own names, one for each of them, and one for each room."""
+    """Write a page for the package's own names, one for each of them, and one for each subpackage."""
     folder.mkdir(parents=True, exist_ok=True)
     names = public_names()
     pages = {"gssl": _package_page(names["gssl"])}
     pages |= {f"gssl.{name}": _own_page(f"gssl.{name}") for name in names["gssl"]}
-    pages |= {module: _room_page(module, listed) for module, listed in names.items() if module != "gssl"}
-    _write(folder / "rooms.txt", "\n".join(_rooms_table()))
+    pages |= {
+        module: _subpackage_page(module, listed) for module, listed in names.items() if module != "gssl"
+    }
+    _write(folder / "rooms.txt", "\n".join(_subpackages_table()))
     for page, text in pages.items():
         _write(folder / f"{page}.rst", text)
     for old in folder.glob("*.rst"):
@@ -97,13 +99,15 @@ def _table(places: list[str]) -> list[str]:
     return [".. list-table::", "   :widths: 30 70", "   :class: names", "", *rows, ""]
 
 
-def _rooms_table() -> list[str]:
+def _subpackages_table() -> list[str]:
     rows = ["   * - :doc:`gssl </api/names/gssl>`", "     - The estimators, and what is used most."]
-    for room in ROOMS:
-        page = f":doc:`gssl.{room} </api/names/gssl.{room}>`"
-        rows += [f"   * - {page}", f"     - {summary(import_module(f'gssl.{room}'))}"]
+    for subpackage in SUBPACKAGES:
+        page = f":doc:`gssl.{subpackage} </api/names/gssl.{subpackage}>`"
+        rows += [f"   * - {page}", f"     - {summary(import_module(f'gssl.{subpackage}'))}"]
     table = [".. list-table::", "   :widths: 25 75", "   :class: names", "", *rows, ""]
-    pages = [f"   /api/names/{page}" for page in ("gssl", *(f"gssl.{room}" for room in ROOMS))]
+    pages = [
+        f"   /api/names/{page}" for page in ("gssl", *(f"gssl.{subpackage}" for subpackage in SUBPACKAGES))
+    ]
     return [*table, ".. toctree::", "   :hidden:", "", *pages, ""]
 
 
@@ -121,9 +125,9 @@ def _own_page(place: str) -> str:
     return "\n".join([*_title(place), ".. currentmodule:: gssl", "", *_entry(place)])
 
 
-def _room_page(module: str, names: list[str]) -> str:
-    room = import_module(module)
-    lines = [*_title(module), f".. module:: {module}", "", getdoc(room) or "", ""]
+def _subpackage_page(module: str, names: list[str]) -> str:
+    subpackage = import_module(module)
+    lines = [*_title(module), f".. module:: {module}", "", getdoc(subpackage) or "", ""]
     lines += _table([home(module, name) for name in names])
     for name in names:
         if home(module, name).startswith(f"{module}."):
@@ -134,7 +138,7 @@ def _room_page(module: str, names: list[str]) -> str:
 def _entry(place: str) -> list[str]:
     thing = find(place)
     if isinstance(thing, Missing):
-        # an empty module: the place is whole, and stands on the page of its room
+        # no module prefix: the name is complete, and is on the page of its subpackage
         return [f".. data:: {place}", "   :module:", "", f"   {thing.why}", ""]
     if isclass(thing):
         return [f".. autoclass:: {place}", "   :members:", "   :inherited-members:", ""]
@@ -150,12 +154,14 @@ def keep_own_members(app: Any, what: str, name: str, thing: Any, skip: bool, opt
 
 
 def find_at_home(app: Any, env: Any, node: Any, contnode: Any) -> Any:
-    """Resolve a name that a docstring uses from its own room, as gssl.io does ``save``."""
+    """Resolve a name that a docstring uses from its own subpackage, as gssl.io does ``save``."""
     if node.get("refdomain") != "py":
         return None
     module, _, name = node["reftarget"].rpartition(".")
     nearest = module or node.get("py:module")
-    homes = {room: home(room, name) for room, names in public_names().items() if name in names}
+    homes = {
+        subpackage: home(subpackage, name) for subpackage, names in public_names().items() if name in names
+    }
     if nearest not in homes and (module or len(set(homes.values())) != 1):
         return None
     place = homes.get(nearest) or next(iter(homes.values()))

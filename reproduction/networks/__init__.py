@@ -149,6 +149,6 @@ def _defaults(kind: type) -> dict[str, Any]:
 
 
 def _check(name: str, params: dict[str, Any], known: dict[str, Any]) -> None:
-    strange = sorted(set(params) - set(known))
-    if strange:
-        raise ValueError(f"{name} has no parameter {strange[0]!r}: it has {', '.join(known)}.")
+    unknown = sorted(set(params) - set(known))
+    if unknown:
+        raise ValueError(f"{name} has no parameter {unknown[0]!r}: it has {', '.join(known)}.")

@@ -94,16 +94,16 @@ class DeepGCN(torch.nn.Module):
 
     def _embedded(self, x: Tensor, graph: tuple[Any, ...]) -> list[Tensor]:
         """Return the embeddings of each hidden layer."""
-        found = []
+        embeddings = []
         for conv in self.convs:
             x = drop(torch.relu(conv(x, *graph)), self.dropout, self.training)
-            found.append(x)
-        return found
+            embeddings.append(x)
+        return embeddings
 
     def forward(self, x: Tensor, edge_index: Tensor, edge_weight: Tensor | None = None) -> Tensor:
         graph = drop_links(edge_index, edge_weight, self.drop_edge, self.training)
-        found = self._embedded(x, graph)
-        return self.exit(torch.cat(found, dim=1) if self.joins else found[-1], *graph)
+        embeddings = self._embedded(x, graph)
+        return self.exit(torch.cat(embeddings, dim=1) if self.joins else embeddings[-1], *graph)
 
 
 class JKNet(DeepGCN):
@@ -144,11 +144,11 @@ class Incep(DeepGCN):
 
     def _embedded(self, x: Tensor, graph: tuple[Any, ...]) -> list[Tensor]:
         start = drop(torch.relu(self.entrance(x, *graph)), self.dropout, self.training)
-        found = [start]
+        embeddings = [start]
         branches: Any = self.branches
         for branch in branches:
             U = start
             for conv in branch:
                 U = drop(torch.relu(conv(U, *graph)), self.dropout, self.training)
-            found.append(U)
-        return found
+            embeddings.append(U)
+        return embeddings

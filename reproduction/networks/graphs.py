@@ -66,8 +66,8 @@ class Graph:
     @cached_property
     def scipy(self) -> csr_array:
         """The adjacency as a SciPy array."""
-        places = self.edge_index.cpu().numpy()
-        return csr_array((self.weights.cpu().numpy(), (places[0], places[1])), shape=self.shape)
+        ends = self.edge_index.cpu().numpy()
+        return csr_array((self.weights.cpu().numpy(), (ends[0], ends[1])), shape=self.shape)
 
     @cached_property
     def fingerprint(self) -> bytes:
@@ -139,9 +139,9 @@ def take_rows(x: Tensor, rows: Tensor) -> Tensor:
     sizes = pointers.diff()[rows]
     ends = sizes.cumsum(0)
     shifts = pointers[:-1][rows] - (ends - sizes)
-    places = torch.arange(int(sizes.sum()), device=x.device) + shifts.repeat_interleave(sizes)
+    positions = torch.arange(int(sizes.sum()), device=x.device) + shifts.repeat_interleave(sizes)
     pointers = torch.cat([ends.new_zeros(1), ends])
-    return sparse_csr(pointers, x.col_indices()[places], x.values()[places], (len(rows), x.shape[1]))
+    return sparse_csr(pointers, x.col_indices()[positions], x.values()[positions], (len(rows), x.shape[1]))
 
 
 def drop_entries(values: Tensor, rate: float) -> Tensor:

@@ -86,12 +86,12 @@ class L2GCN(torch.nn.Module):
 
     def scores(self, x: Tensor, edge_index: Tensor, edge_weight: Tensor | None = None) -> list[Tensor]:
         """Return the class scores of each layer's classifier."""
-        found = []
+        scores = []
         for conv, head in zip(self.convs, self.heads, strict=True):
             x = torch.relu(conv(drop(x, self.dropout, self.training), edge_index, edge_weight))
-            found.append(head(x))
+            scores.append(head(x))
             x = x.detach()
-        return found
+        return scores
 
     def forward(self, x: Tensor, edge_index: Tensor, edge_weight: Tensor | None = None) -> Tensor:
         return self.scores(x, edge_index, edge_weight)[-1]

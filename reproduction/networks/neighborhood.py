@@ -109,8 +109,8 @@ def sampled_neighbours(A: csr_array, count: int, source: torch.Generator | None)
     """Draw neighbours of every node with replacement; a node without any gets arbitrary nodes."""
     pointers, indices = (torch.as_tensor(part.astype(np.int64)) for part in (A.indptr, A.indices))
     sizes = pointers.diff().unsqueeze(1)
-    places = (torch.rand(len(sizes), count, generator=source) * sizes).long() + pointers[:-1].unsqueeze(1)
-    return indices[places.clamp(max=len(indices) - 1)]
+    positions = (torch.rand(len(sizes), count, generator=source) * sizes).long() + pointers[:-1].unsqueeze(1)
+    return indices[positions.clamp(max=len(indices) - 1)]
 
 
 class GraphSAGE(torch.nn.Module):

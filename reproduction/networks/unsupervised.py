@@ -130,8 +130,8 @@ class BGRL(torch.nn.Module):
         ]
         predicted = [self.predictor(self.encoder(*view)) for view in views]
         with torch.no_grad():
-            said = [self.target(*view) for view in views]
-        agreement = [cosine_similarity(p, s).mean() for p, s in zip(predicted, said[::-1], strict=True)]
+            targets = [self.target(*view) for view in views]
+        agreement = [cosine_similarity(p, s).mean() for p, s in zip(predicted, targets[::-1], strict=True)]
         return 2.0 - agreement[0] - agreement[1]
 
     @torch.no_grad()

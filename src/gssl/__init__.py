@@ -10,7 +10,7 @@ from gssl import methods
 
 __version__ = "0.1.0"
 
-_ROOMS = (
+_SUBPACKAGES = (
     "graph",
     "operators",
     "scale",
@@ -39,7 +39,7 @@ _NAMES = {
 
 _METHODS: list[str] = vars(methods)["__all__"]
 
-__all__ = [*_METHODS, *_NAMES, *_ROOMS, "__version__"]
+__all__ = [*_METHODS, *_NAMES, *_SUBPACKAGES, "__version__"]
 
 if TYPE_CHECKING:
     from gssl import cli, datasets, evaluation, graph, io, label, operators, report, scale, selection, torch
@@ -55,7 +55,7 @@ def __getattr__(name: str) -> Any:
         return getattr(methods, name)
     if name in _NAMES:
         return getattr(import_module(f"gssl.{_NAMES[name]}"), name)
-    if name in _ROOMS:
+    if name in _SUBPACKAGES:
         return import_module(f"gssl.{name}")
     raise AttributeError(f"module 'gssl' has no attribute {name!r}")
 

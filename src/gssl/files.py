@@ -23,7 +23,7 @@ _KINDS = {
 
 
 def open_regular(path: Path, mode: str = "rb", buffering: int = -1) -> Any:
-    """Open a regular file that is no link; to be written, it must have no second name (hard link).
+    """Open a regular file that is not a link; to be written, it must have no second name (hard link).
 
     A new file is made by mode "x". Mode "w" is not possible, because it would empty a file unseen.
     """

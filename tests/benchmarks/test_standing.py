@@ -26,8 +26,8 @@ RIDGE = "graph_free__ridge"
 
 
 def test_means_are_over_draws_first_and_then_over_graphs():
-    found = scores(auto={"g": (80.0, 82.0), "h": (50.0,)}, OGC={"g": (66.0, 74.0), "h": (58.0,)})
-    standing = rank_methods(found, [("g", 0.8), ("h", 0.9)])
+    given = scores(auto={"g": (80.0, 82.0), "h": (50.0,)}, OGC={"g": (66.0, 74.0), "h": (58.0,)})
+    standing = rank_methods(given, [("g", 0.8), ("h", 0.9)])
     assert standing.means == (("auto", 65.5), ("OGC", 64.0))
     assert standing.averaged == ("g", "h")
     assert [score.spread for score in standing.scores] == [1.0, 0.0, 4.0, 0.0]
@@ -35,12 +35,12 @@ def test_means_are_over_draws_first_and_then_over_graphs():
 
 def test_methods_are_compared_on_the_draws_that_all_have():
     """A method does not gain by failing on the hardest draws."""
-    found = [
+    given = [
         Score("g", "auto", (90.0, 80.0, 40.0), (3, 4, 5), 3),
         Score("g", "OGC", (70.0, 84.0), (4, 3), 3),
         Score("g", "graph-free ridge", (79.0, 41.5), (4, 5), 3),
     ]
-    standing = rank_methods(found, [("g", 0.4)])
+    standing = rank_methods(given, [("g", 0.4)])
     # draw 4 is the only one that all methods have
     assert standing.means == (("auto", 80.0), ("OGC", 70.0), ("graph-free ridge", 79.0))
     assert [verdict.holds for verdict in standing.verdicts] == [True, True, True]
@@ -51,15 +51,15 @@ def test_methods_are_compared_on_the_draws_that_all_have():
 
 
 def test_a_graph_without_a_common_draw_is_in_no_mean():
-    found = [Score("g", "auto", (90.0,), (0,), 2), Score("g", "OGC", (80.0,), (1,), 2)]
-    standing = rank_methods(found, [("g", 0.4)])
+    given = [Score("g", "auto", (90.0,), (0,), 2), Score("g", "OGC", (80.0,), (1,), 2)]
+    standing = rank_methods(given, [("g", 0.4)])
     assert standing.means == standing.averaged == ()
     assert [verdict.holds for verdict in standing.verdicts] == [None, None, None]
 
 
 def test_a_graph_that_one_method_lacks_is_in_no_mean():
-    found = scores(auto={"g": (80.0,), "h": (10.0,)}, OGC={"g": (79.0,)})
-    standing = rank_methods(found, [])
+    given = scores(auto={"g": (80.0,), "h": (10.0,)}, OGC={"g": (79.0,)})
+    standing = rank_methods(given, [])
     assert standing.means == (("auto", 80.0), ("OGC", 79.0))
     assert standing.verdicts[0].holds is True
     assert rank_methods(scores(auto={"g": (80.0,)}, OGC={"h": (79.0,)}), []).verdicts[0].holds is None
@@ -67,16 +67,16 @@ def test_a_graph_that_one_method_lacks_is_in_no_mean():
 
 @pytest.mark.parametrize(("auto", "holds"), [(70.0, True), (69.9, False)])
 def test_the_best_fixed_method_must_not_be_better_on_average(auto, holds):
-    found = scores(auto={"g": (auto,)}, SGC={"g": (60.0,)}, OGC={"g": (70.0,)})
-    verdict = rank_methods(found, []).verdicts[0]
+    given = scores(auto={"g": (auto,)}, SGC={"g": (60.0,)}, OGC={"g": (70.0,)})
+    verdict = rank_methods(given, []).verdicts[0]
     assert verdict.holds is holds
     assert f"({auto:.1f}; OGC: 70.0)" in verdict.text
 
 
 @pytest.mark.parametrize(("auto", "holds"), [(69.0, True), (68.9, False)])
 def test_features_alone_may_be_a_point_better(auto, holds):
-    found = scores(auto={"g": (90.0,), "h": (auto,)}, **{RIDGE: {"g": (60.0,), "h": (70.0,)}})
-    verdict = rank_methods(found, []).verdicts[1]
+    given = scores(auto={"g": (90.0,), "h": (auto,)}, **{RIDGE: {"g": (60.0,), "h": (70.0,)}})
+    verdict = rank_methods(given, []).verdicts[1]
     assert verdict.holds is holds
     assert f"(the worst: h, {auto - 70:+.1f})" in verdict.text
 
@@ -86,8 +86,8 @@ def test_features_alone_may_be_a_point_better(auto, holds):
 )
 def test_methods_on_the_graph_must_be_beaten_where_neighbours_differ(homophily, sgc, holds):
     # features alone may be better; this condition does not consider them
-    found = scores(auto={"g": (80.0,)}, SGC={"g": (sgc,)}, **{RIDGE: {"g": (99.0,)}})
-    assert rank_methods(found, [("g", homophily)]).verdicts[2].holds is holds
+    given = scores(auto={"g": (80.0,)}, SGC={"g": (sgc,)}, **{RIDGE: {"g": (99.0,)}})
+    assert rank_methods(given, [("g", homophily)]).verdicts[2].holds is holds
 
 
 def test_public_splits_have_a_row_for_each_budget():

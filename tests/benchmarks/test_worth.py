@@ -35,12 +35,12 @@ def data():
 
 
 def test_calibration_by_hand(data):
-    (found,) = judge_calibration({"made up": MadeUp()}, *data)
-    assert (found.method, found.n_labels, found.calibration) == ("made up", 2, "temperature")
-    assert found.accuracy == 0.8
-    np.testing.assert_allclose([found.error_before, found.error_after], [0.2, 0.1])
-    np.testing.assert_allclose(found.loss_before, -(0.8 * np.log(0.6) + 0.2 * np.log(0.4)))
-    np.testing.assert_allclose(found.loss_after, -(0.8 * np.log(0.9) + 0.2 * np.log(0.1)))
+    (record,) = judge_calibration({"made up": MadeUp()}, *data)
+    assert (record.method, record.n_labels, record.calibration) == ("made up", 2, "temperature")
+    assert record.accuracy == 0.8
+    np.testing.assert_allclose([record.error_before, record.error_after], [0.2, 0.1])
+    np.testing.assert_allclose(record.loss_before, -(0.8 * np.log(0.6) + 0.2 * np.log(0.4)))
+    np.testing.assert_allclose(record.loss_after, -(0.8 * np.log(0.9) + 0.2 * np.log(0.1)))
 
 
 def test_coverage_by_hand(data):
@@ -103,9 +103,9 @@ def test_budgets_that_make_no_curve(data):
     same = [point.n_labels for point in label_curve(MadeUp(), data[0], [4, 4], refuse)]
     assert same == [4, 4]
     for choose in (None, refuse):
-        with pytest.raises(ValueError, match="a budget of 3 labels is less than the 4 that are there"):
+        with pytest.raises(ValueError, match="a budget of 3 labels is less than the 4 labels given so far"):
             list(label_curve(MadeUp(), data[0], [4, 3], choose))
         with pytest.raises(ValueError, match="a budget of 1 labels is less than the 2"):
             list(label_curve(MadeUp(), data[0], [1], choose))
-        with pytest.raises(ValueError, match="leaves none of the 12 nodes"):
+        with pytest.raises(ValueError, match="leaves none of the 12 labelled nodes"):
             list(label_curve(MadeUp(), data[0], [12], choose))

@@ -133,43 +133,43 @@ class Ended:
     """Outcome of a run: exit status, output, and number of file events."""
 
     status: int
-    said: str
+    output: str
     n_events: int
 
 
 def run(case: Case, given: Inputs, place: Path, **trouble: float) -> Ended:
     """Run a case in a fork; send ``signum`` ``at_event`` or ``after`` seconds, or ``limit`` file sizes."""
-    told, tell = os.pipe()
-    with tempfile.TemporaryFile() as said:
+    events, tell = os.pipe()
+    with tempfile.TemporaryFile() as stream:
         child = os.fork()
         if not child:
-            os.close(told)
-            _child(case, given, place, said.fileno(), tell, trouble)
+            os.close(events)
+            _child(case, given, place, stream.fileno(), tell, trouble)
         os.close(tell)
         if "after" in trouble:
-            os.read(told, 1)  # waits until it has begun
+            os.read(events, 1)  # waits until it has begun
             time.sleep(trouble["after"])
             os.kill(child, int(trouble["signum"]))
         _, status = os.waitpid(child, 0)
-        n_events = b"".join(iter(lambda: os.read(told, 1 << 16), b"")).count(b"e")
-        os.close(told)
-        said.seek(0)
-        words = said.read().decode(errors="replace")
+        n_events = b"".join(iter(lambda: os.read(events, 1 << 16), b"")).count(b"e")
+        os.close(events)
+        stream.seek(0)
+        words = stream.read().decode(errors="replace")
     return Ended(os.waitstatus_to_exitcode(status), words, n_events)
 
 
-def _child(case: Case, given: Inputs, place: Path, said: int, tell: int, trouble: dict[str, float]) -> None:
+def _child(case: Case, given: Inputs, place: Path, output: int, tell: int, trouble: dict[str, float]) -> None:
     status = 1
     try:
-        status = _work(case, given, place, said, tell, trouble)
+        status = _work(case, given, place, output, tell, trouble)
     finally:  # even after a late signal: the fork must not run the parent's cleanup
         os._exit(status)
 
 
-def _work(case: Case, given: Inputs, place: Path, said: int, tell: int, trouble: dict[str, float]) -> int:
+def _work(case: Case, given: Inputs, place: Path, output: int, tell: int, trouble: dict[str, float]) -> int:
     try:
         for stream in (1, 2):
-            os.dup2(said, stream)
+            os.dup2(output, stream)
         sys.stdout, sys.stderr = (os.fdopen(stream, "w") for stream in (1, 2))
         signal.signal(signal.SIGINT, signal.default_int_handler)
         tempfile.tempdir = os.environ["TMPDIR"] = str(place / "tmp")
@@ -216,12 +216,12 @@ def contents(place: Path) -> dict[str, bytes]:
     return {name: content for name, content in named.items() if not name.startswith(("run/", "tmp/"))}
 
 
-def harmless(found: dict[str, bytes], expected: dict[str, bytes], name: str) -> bool:
+def harmless(files: dict[str, bytes], expected: dict[str, bytes], name: str) -> bool:
     """Return whether the results of a stopped run are absent, unchanged or complete."""
     if name == "journal of gssl label":
         whole = expected["result.journal"]
-        return whole.startswith(found.get("result.journal", b""))
-    shown = {file: content for file, content in found.items() if file.startswith("result")}
+        return whole.startswith(files.get("result.journal", b""))
+    shown = {file: content for file, content in files.items() if file.startswith("result")}
     older = {"result.gssl": b"an older file"} if name == "gssl.save" else {}
     return shown in ({}, older, {"result.gssl": b""}) or shown == expected
 
@@ -262,7 +262,7 @@ class Disturbed:
             self.sizes = [file.stat().st_size for file in Path(folder).rglob("*") if file.is_file()]
         self.n_events = max(1, plain.n_events)
         if plain.status or not self.expected:
-            raise RuntimeError(f"{name}: the undisturbed run ended with {plain.status}: {plain.said}")
+            raise RuntimeError(f"{name}: the undisturbed run ended with {plain.status}: {plain.output}")
 
     def kill(self, signum: signal.Signals, point: int) -> None:
         """Send a signal at a seeded file event (even points) or after a seeded time (odd points)."""
@@ -271,8 +271,8 @@ class Disturbed:
         with tempfile.TemporaryDirectory(prefix="chaos-") as folder:
             stopped = run(self.case, self.given, Path(folder), signum=signum, **{where: when})
             what = f"{signum.name} {where} {when}"
-            if "Traceback" in stopped.said and signum != signal.SIGINT:
-                self.faults.append(f"{self.name}, {what}: {stopped.said[-800:]}")
+            if "Traceback" in stopped.output and signum != signal.SIGINT:
+                self.faults.append(f"{self.name}, {what}: {stopped.output[-800:]}")
             self.again(signum.name, what, Path(folder), stopped)
 
     def fill(self) -> None:
@@ -281,8 +281,8 @@ class Disturbed:
         with small_disk(int(share * sum(self.sizes))) as (place, make_room, limit):
             stopped = run(self.case, self.given, place, **limit)
             what = f"a disk of {share:.2f}"
-            if stopped.status not in (0, REFUSED) or "Traceback" in stopped.said:
-                self.faults.append(f"{self.name}, {what}: {stopped.status}, {stopped.said[-800:]}")
+            if stopped.status not in (0, REFUSED) or "Traceback" in stopped.output:
+                self.faults.append(f"{self.name}, {what}: {stopped.status}, {stopped.output[-800:]}")
             make_room()
             self.again("full", what, place, stopped)
 
@@ -292,12 +292,12 @@ class Disturbed:
         self.counts[f"{kind} stopped"] += stopped.status != 0
         if not harmless(contents(place), self.expected, self.name):
             self.faults.append(f"{self.name}, {what}: a damaged result")
-        repeated, found = run(self.case, self.given, place), contents(place)
+        repeated, files = run(self.case, self.given, place), contents(place)
         if repeated.status:
-            self.faults.append(f"{self.name}, {what}: then {repeated.status}, {repeated.said[-800:]}")
-        elif found != self.expected:
-            names = {*found, *self.expected}
-            differ = sorted(file for file in names if found.get(file) != self.expected.get(file))
+            self.faults.append(f"{self.name}, {what}: then {repeated.status}, {repeated.output[-800:]}")
+        elif files != self.expected:
+            names = {*files, *self.expected}
+            differ = sorted(file for file in names if files.get(file) != self.expected.get(file))
             self.faults.append(f"{self.name}, {what}: other bytes in {differ}")
         else:
             self.counts[f"{kind} same"] += 1
@@ -340,8 +340,8 @@ def run_all(names: list[str]) -> tuple[dict[str, Counter[str]], list[str]]:
                 place.mkdir()
                 CASES[name](given, place)
         for name in names:
-            rows[name], found = disturb(name, given)
-            faults += found
+            rows[name], new_faults = disturb(name, given)
+            faults += new_faults
     return rows, faults
 
 

@@ -22,8 +22,8 @@ def test_check_tells_sizes_and_gain(graph, run):
 def test_check_and_classify_give_one_number_for_one_question(graph, run):
     where = ["--edges", "e.csv", "--labels", "l.csv", "--features", "f.csv"]
     checked, classified = run("check", *where).stdout, run("classify", *where, "--out", "p.csv").stdout
-    for said in (r"^.* % of 9 hidden labels are right.*$", r"^.*over features alone.*$"):
-        [one], [other] = (re.findall(said, text, re.MULTILINE) for text in (checked, classified))
+    for pattern in (r"^.* % of 9 hidden labels are right.*$", r"^.*over features alone.*$"):
+        [one], [other] = (re.findall(pattern, text, re.MULTILINE) for text in (checked, classified))
         assert one == other
 
 
@@ -143,11 +143,11 @@ def test_a_saved_model_gives_the_advice_of_a_fit_without_any_table(graph, run, m
     fitted, loaded = [*TABLES, "--method", method], ["--model", "m.gssl"]
     assert run("why", "n20", "naïve", *loaded).stdout == run("why", "n20", "naïve", *fitted).stdout
     for command in (["audit"], ["suggest", "--n", "3", "--target", "50"]):
-        said = [
+        outputs = [
             run(*command, *options, "--out", out).stdout.replace(out, "OUT")
             for options, out in ((fitted, "a.csv"), (loaded, "b.csv"))
         ]
-        assert said[0] == said[1]
+        assert outputs[0] == outputs[1]
         assert Path("a.csv").read_text(encoding="utf-8") == Path("b.csv").read_text(encoding="utf-8")
 
 

@@ -18,7 +18,7 @@ def test_the_list_of_commands_cuts_no_sentence_short():
 def test_options(spoiled, refused):
     assert "Missing option '--out'" in spoiled({"--out": None})
     assert "--edges, or --knn" in spoiled({"--edges": None})
-    assert "--knn works on features" in spoiled({"--edges": None, "--features": None, "--knn": "3"})
+    assert "--knn needs features" in spoiled({"--edges": None, "--features": None, "--knn": "3"})
     assert "--method ogc learns from features" in spoiled({"--features": None, "--method": "ogc"})
     assert "'magic' is not one of" in spoiled({"--method": "magic"})
     assert "-1 is not in the range" in spoiled({"--seed": "-1"})
@@ -28,7 +28,7 @@ def test_options(spoiled, refused):
     assert "no dataset 'nope'" in refused("datasets", "fetch", "nope")
     assert "give --features" in refused("embed", "--edges", "e.csv", "--out", "u.npy")
     deep = ["embed", "--edges", "e.csv", "--features", "f.csv", "--out", "u.npy", "--depth", 2, "--method"]
-    assert "--depth counts iterations, of which nograph has none" in refused(*deep, "nograph")
+    assert "nograph has no iterations for --depth" in refused(*deep, "nograph")
 
 
 def test_a_time_budget_is_for_the_method_that_tries_many(graph, run, spoiled):

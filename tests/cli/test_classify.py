@@ -117,9 +117,9 @@ def test_a_name_of_a_file_is_no_markup(graph, classify, run):
 
 def test_abstaining_leaves_cells_empty_and_says_how_many(graph, classify, run):
     surely = classify(more=["--method", "ggcm"])
-    said = sorted(float(row["confidence"]) for row in surely.values() if row["given"] == "false")
-    place = max(range(4, 10), key=lambda k: said[k + 1] - said[k])
-    limit = (said[place] + said[place + 1]) / 2  # inside a gap, because confidences are rounded
+    confidences = sorted(float(row["confidence"]) for row in surely.values() if row["given"] == "false")
+    k_gap = max(range(4, 10), key=lambda k: confidences[k + 1] - confidences[k])
+    limit = (confidences[k_gap] + confidences[k_gap + 1]) / 2  # inside a gap, because confidences are rounded
     result = run(
         "classify", "--edges", "e.csv", "--labels", "l.csv", "--features", "f.csv", "--out", "a.csv",
         "--method", "ggcm", "--abstain", limit,
@@ -162,9 +162,9 @@ def test_what_is_calibrated(graph, classify, more, kind):
 def test_what_was_found_is_said(graph, run, more):
     arguments = ["--edges", "e.csv", "--labels", "l.csv", "--features", "f.csv", "--out", "p.csv"]
     result = run("classify", *arguments, *more)
-    said = " ".join(result.stdout.split())
-    assert "hidden labels are right" in said
-    assert " predicts (" in said
+    output = " ".join(result.stdout.split())
+    assert "hidden labels are right" in output
+    assert " predicts (" in output
 
 
 def test_a_model_that_is_no_better_than_the_largest_class_is_said_to_be_so(graph, run):
@@ -175,11 +175,11 @@ def test_a_model_that_is_no_better_than_the_largest_class_is_said_to_be_so(graph
     pairs = [(graph.ids[a], graph.ids[b]) for a, b in rng.integers(0, 30, (60, 2)) if a != b]
     graph.write("e.csv", ["source", "target"], pairs)
     where = ["--edges", "e.csv", "--labels", "l.csv"]
-    said = run("classify", *where, "--out", "p.csv").stdout
-    assert "always answering 'common' would be right for 90.0 %" in said
-    assert "This is no better than always answering the largest class." in said
+    output = run("classify", *where, "--out", "p.csv").stdout
+    assert "always answering 'common' would be right for 90.0 %" in output
+    assert "This is no better than always answering the largest class." in output
     checked = run("check", *where).stdout
-    assert next(line for line in said.splitlines() if "hidden labels" in line) in checked
+    assert next(line for line in output.splitlines() if "hidden labels" in line) in checked
 
 
 def test_labels_that_teach_nothing(graph, spoiled):
@@ -202,7 +202,7 @@ def test_places_that_cannot_be_written(spoiled):
     assert "folder.csv is a folder" in spoiled({"--out": "folder.csv"})
     assert "too long" in spoiled({"--out": "p" * 300 + ".csv"})
     assert "must end in .csv, .tsv, .parquet or .jsonl" in spoiled({"--out": "p.xlsx"})
-    assert "named for two outputs" in spoiled({"--report": "out/p.csv"})
+    assert "is the path of two outputs" in spoiled({"--report": "out/p.csv"})
 
 
 @pytest.mark.parametrize("target", ["--out", "--report", "--save"])
@@ -217,7 +217,7 @@ def test_never_over_an_input(spoiled, target, source):
 def test_truth(spoiled):
     assert "give --report" in spoiled({"--truth": "t.csv"})
     page = {"--report": "r.html"}
-    assert "nowhere.csv is not there" in spoiled(page | {"--truth": "nowhere.csv"})
+    assert "nowhere.csv does not exist" in spoiled(page | {"--truth": "nowhere.csv"})
     assert "l.csv has no true label of a node without a given label" in spoiled(page | {"--truth": "l.csv"})
 
 
@@ -288,7 +288,7 @@ def test_classes_that_are_rarely_found_are_named(graph, run):
     rows = [(node, "odd" if i >= 18 and i % 3 == 0 else graph.truth[node]) for i, node in enumerate(ids)]
     graph.write("l.csv", ["id", "label"], rows)
     arguments = ["classify", "--edges", "e.csv", "--labels", "l.csv", "--features", "f.csv", "--out", "p.csv"]
-    said = run(*arguments, "--method", "sgc").stdout
-    assert "Warning: the model rarely finds 'odd' (0 of 4 hidden labels): label more nodes of them." in said
+    output = run(*arguments, "--method", "sgc").stdout
+    assert "Warning: the model rarely finds 'odd' (0 of 4 hidden labels): label more nodes of them." in output
     graph.write("l.csv", ["id", "label"], graph.truth.items())
     assert "Warning" not in run(*arguments, "--method", "sgc").stdout

@@ -145,7 +145,7 @@ def test_quiet_still_tells_errors(graph, run):
     Path("e.csv").unlink()
     done = run(*CLASSIFY, "-q", ok=False)
     assert (done.exit_code, done.stdout) == (2, "")
-    assert done.stderr == "gssl: e.csv is not there: check its name and folder.\n"
+    assert done.stderr == "gssl: e.csv does not exist: check its name and folder.\n"
 
 
 def test_a_terminal_gets_a_bar(graph):

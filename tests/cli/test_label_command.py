@@ -58,8 +58,8 @@ def test_labels_are_written_while_the_page_runs_and_classified(graph, run, serve
             assert answer.status == 200
         for node, name in graph.truth.items():
             if node in graph.ids[:12]:
-                place = session.labelling.places[node]
-                session.act({"do": "label", "nodes": [place], "label": name}, session.version)
+                index = session.labelling.indices[node]
+                session.act({"do": "label", "nodes": [index], "label": name}, session.version)
         deadline = time.monotonic() + 20
         while time.monotonic() < deadline and (
             not Path("labels.csv").exists() or len(graph.labels(graph.read("labels.csv"))) < 12
@@ -67,10 +67,10 @@ def test_labels_are_written_while_the_page_runs_and_classified(graph, run, serve
             time.sleep(0.05)
 
     serve(during)
-    said = capsys.readouterr().out
-    assert "Label at http://127.0.0.1:" in said
-    assert "Labels are written to labels.csv, and every action to labels.csv.journal, so that" in said
-    assert "12 labels in 3 classes: labels.csv" in said
+    output = capsys.readouterr().out
+    assert "Label at http://127.0.0.1:" in output
+    assert "Labels are written to labels.csv, and every action to labels.csv.journal, so that" in output
+    assert "12 labels in 3 classes: labels.csv" in output
     run("classify", "--edges", "e.csv", "--features", "f.csv", "--labels", "labels.csv", "--out", "p.csv")
     assert graph.labels(graph.read("p.csv")) == graph.truth
     # the next start resumes
@@ -160,7 +160,7 @@ def test_outputs_are_checked_before_anything_is_read(graph, refused):
     assert "in use by another gssl label" in refused(*start, "labels.csv")
     journal.close()
     Path("labels.csv.journal").write_text("something else\n")
-    assert "is no journal of gssl label" in refused(*start, "labels.csv")
+    assert "is not a journal of gssl label" in refused(*start, "labels.csv")
 
 
 def test_texts_are_read_as_they_are_written(tmp_path, monkeypatch):

@@ -10,8 +10,8 @@ PAPERS = ["plan", "--nodes", "111e6", "--edges", "1.6e9", "--features", "128", "
 
 
 def test_a_plan_is_told_in_plain_numbers(run):
-    told = run(*PAPERS, "--memory", "64GB", "--bandwidth", "10GB").stdout.splitlines()
-    assert [line.split("  ")[0] for line in told] == [
+    lines = run(*PAPERS, "--memory", "64GB", "--bandwidth", "10GB").stdout.splitlines()
+    assert [line.split("  ")[0] for line in lines] == [
         "ggcm",
         "memory",
         "columns",
@@ -26,19 +26,19 @@ def test_a_plan_is_told_in_plain_numbers(run):
         "not in the time",
         "run with",
     ]
-    assert told[1] == "memory             50.4 GB for each worker; 12.8 GB of links stay in it"
-    assert told[2] == "columns            1 slab of 16 for each worker"
-    assert told[3] == "passes             16 over the graph by each worker"
-    assert told[9] == "time of passes     6.6 min, at 10.0 GB/s (given)"
-    assert told[12] == "run with           --memory 50947MB"
+    assert lines[1] == "memory             50.4 GB for each worker; 12.8 GB of links stay in it"
+    assert lines[2] == "columns            1 slab of 16 for each worker"
+    assert lines[3] == "passes             16 over the graph by each worker"
+    assert lines[9] == "time of passes     6.6 min, at 10.0 GB/s (given)"
+    assert lines[12] == "run with           --memory 50947MB"
     assert "measured here just now" in run("plan", "--nodes", 9, "--edges", 9, "--features", 2).stdout
 
 
 @pytest.mark.parametrize("width", [60, 80])
 def test_a_plan_fits_a_narrow_terminal(run, width):
     env = {"COLUMNS": str(width), "FORCE_COLOR": "1", "TTY_COMPATIBLE": "1"}
-    told = run(*PAPERS, "--memory", "64GB", "--bandwidth", "10GB", env=env).stdout
-    lines = [re.sub("\x1b[^m]*m", "", line).rstrip() for line in told.splitlines()]
+    output = run(*PAPERS, "--memory", "64GB", "--bandwidth", "10GB", env=env).stdout
+    lines = [re.sub("\x1b[^m]*m", "", line).rstrip() for line in output.splitlines()]
     assert max(map(len, lines)) <= width
     assert "ggcm" in lines[0]
     assert " ".join(" ".join(lines).split()).endswith("run with --memory 50947MB")
@@ -51,8 +51,8 @@ def test_a_plan_fits_a_narrow_terminal(run, width):
         (["--nodes", "1e999"], "'1e999' is too large"),
         (["--nodes", "3e9"], "3,000,000,000 nodes are too many: a graph holds fewer than 2³¹"),
         (["--nodes", "50000"], "cannot have 1,600,000,000 edges: count each edge once"),
-        (["--features", "0"], "'0' is not a whole number from 1 on"),
-        (["--workers", "0"], "'0' is not a whole number from 1 on"),
+        (["--features", "0"], "'0' is not a whole number of at least 1"),
+        (["--workers", "0"], "'0' is not a whole number of at least 1"),
         (["--workers", "129"], "129 workers cannot share 128 features"),
         (["--memory", "lots"], "--memory is 'lots': give an amount of memory, such as 64GB."),
         (["--memory", "0"], "--memory is '0': give an amount of memory, such as 64GB."),
@@ -96,23 +96,23 @@ def test_a_plan_of_tables_counts_them(graph, run, features):
 
 def test_a_plan_needs_nodes_or_a_table(refused):
     sentence = refused("plan", "--edges", "9", "--features", "2")
-    assert sentence == "gssl: there is no number of nodes: give --nodes, or a table as --edges."
-    assert "not-there.csv is not there" in refused("plan", "--edges", "not-there.csv", "--features", "2")
+    assert sentence == "gssl: the number of nodes is unknown: give --nodes, or a table as --edges."
+    assert "not-there.csv does not exist" in refused("plan", "--edges", "not-there.csv", "--features", "2")
 
 
 def test_categories_are_counted_as_features(graph, run):
     graph.write("f.csv", ["id", "age", "city"], [(n, i, "abc"[i % 3]) for i, n in enumerate(graph.ids)])
-    told = run("plan", "--edges", "e.csv", "--features", "f.csv", "--bandwidth", "10GB").stdout
-    assert "30 nodes, 60 edges, 4 features" in told
+    output = run("plan", "--edges", "e.csv", "--features", "f.csv", "--bandwidth", "10GB").stdout
+    assert "30 nodes, 60 edges, 4 features" in output
 
 
 def test_users_and_items_with_the_same_ids_are_counted_apart(graph, run):
     graph.write("e.csv", ["user_id", "item_id"], [(1, 1), (1, 2), (2, 1), (3, 9)])
-    told = run("plan", "--edges", "e.csv", "--features", "2", "--bandwidth", "10GB").stdout
-    assert "6 nodes, 4 edges" in told
+    output = run("plan", "--edges", "e.csv", "--features", "2", "--bandwidth", "10GB").stdout
+    assert "6 nodes, 4 edges" in output
 
 
 def test_tables_with_thousands_of_columns_are_counted(graph, run):
     graph.write("f.csv", ["id", *range(1100)], [(node, *range(1100)) for node in graph.ids])
-    told = run("plan", "--edges", "e.csv", "--features", "f.csv", "--bandwidth", "10GB").stdout
-    assert "30 nodes, 60 edges, 1,100 features" in told
+    output = run("plan", "--edges", "e.csv", "--features", "f.csv", "--bandwidth", "10GB").stdout
+    assert "30 nodes, 60 edges, 1,100 features" in output

@@ -27,16 +27,17 @@ def test_new_rows_are_joined_to_the_nodes_that_the_model_knows(graph, classify, 
     graph.write("f2.csv", ["id", "a", "b", "c"], rows)
     given = ["--model", "m.gssl", "--edges", "e2.csv", "--features", "f2.csv", "--out", "p2.csv"]
     result = run("predict", *given)
-    found = graph.read("p2.csv")
-    n_known = len(found) - 4
+    predicted = graph.read("p2.csv")
+    n_known = len(predicted) - 4
     assert (
-        f"{n_known} of {len(found)} nodes known to m.gssl: they keep its features and labels" in result.stderr
+        f"{n_known} of {len(predicted)} nodes known to m.gssl: they keep its features and labels"
+        in result.stderr
     )
     assert "got zeros" not in result.stderr
-    assert [found[node]["label"] for node in new] == [graph.truth[graph.ids[i]] for i in range(4)]
-    labelled = {node for node, row in found.items() if row["given"] == "true"}
-    assert labelled == set(found) & set(graph.ids[:9])
-    assert all(found[node]["label"] == graph.truth[node] for node in found if node not in new)
+    assert [predicted[node]["label"] for node in new] == [graph.truth[graph.ids[i]] for i in range(4)]
+    labelled = {node for node, row in predicted.items() if row["given"] == "true"}
+    assert labelled == set(predicted) & set(graph.ids[:9])
+    assert all(predicted[node]["label"] == graph.truth[node] for node in predicted if node not in new)
     # the same tables with all old nodes in them say the same
     graph.write("e2.csv", ["source", "target"], [*edges, *graph.edges])
     every = [[node, *row] for node, row in zip(graph.ids, graph.x.tolist(), strict=True)]
@@ -44,7 +45,7 @@ def test_new_rows_are_joined_to_the_nodes_that_the_model_knows(graph, classify, 
     run("predict", *given[:-1], "p3.csv")
     whole = graph.read("p3.csv")
     assert len(whole) == 34
-    for node, row in found.items():
+    for node, row in predicted.items():
         assert row == whole[node]
 
 
@@ -81,15 +82,15 @@ def test_a_saved_model_labels_a_new_graph(graph, classify, run, method):
         "predict", "--model", "m.gssl", "--edges", "e2.csv", "--features", "f2.csv", "--out", "p2.csv"
     )
     assert "f2.csv: left out 1 feature that the model does not know: 'zero'." in result.stderr
-    found = graph.read("p2.csv")
-    assert {node: found[name[node]]["label"] for node in graph.ids} == graph.truth
+    predicted = graph.read("p2.csv")
+    assert {node: predicted[name[node]]["label"] for node in graph.ids} == graph.truth
     # without given labels there are no columns about them
     columns = ["id", "label", "confidence", "model_says", "model_confidence", "runner_up"]
-    assert list(found[name["007"]]) == columns
+    assert list(predicted[name["007"]]) == columns
     heading = next(line for line in result.stdout.splitlines() if "mean confidence" in line)
     assert heading.split() == ["┃", "label", "┃", "predicted", "┃", "mean", "confidence", "┃"]
     if method != "ogc":  # OGC moves embeddings by the labels of fit
-        assert all(found[name[i]]["confidence"] == fitted[i]["confidence"] for i in graph.ids[9:])
+        assert all(predicted[name[i]]["confidence"] == fitted[i]["confidence"] for i in graph.ids[9:])
 
 
 def test_scaling_of_fit_is_that_of_predict(graph, classify, run):
@@ -138,14 +139,14 @@ def test_a_saved_model_abstains_on_a_new_graph(graph, classify, run, method):
     arguments = ["predict", "--model", "m.gssl", *renamed(graph)]
     run(*arguments, "--out", "all.csv")
     everything = graph.read("all.csv")
-    said = sorted(float(row["confidence"]) for row in everything.values())
-    place = max(range(5, 20), key=lambda k: said[k + 1] - said[k])
-    limit = (said[place] + said[place + 1]) / 2  # inside a gap, because confidences are rounded
+    confidences = sorted(float(row["confidence"]) for row in everything.values())
+    k_gap = max(range(5, 20), key=lambda k: confidences[k + 1] - confidences[k])
+    limit = (confidences[k_gap] + confidences[k_gap + 1]) / 2  # inside a gap, because confidences are rounded
     result = run(*arguments, "--out", "some.csv", "--abstain", limit)
     rows = graph.read("some.csv")
     silent = {node for node, row in rows.items() if row["label"] == ""}
     assert silent == {node for node, row in everything.items() if float(row["confidence"]) < limit}
-    assert len(silent) == place + 1
+    assert len(silent) == k_gap + 1
     assert all(rows[node]["label"] == everything[node]["label"] for node in set(rows) - silent)
     assert f"{len(silent)} nodes have no label: the confidence is below" in result.stderr
     # calibrating OGC needs additional fits, so it is done only on request
@@ -161,8 +162,8 @@ def test_a_saved_model_that_could_not_be_calibrated_says_so(graph, run):
     run("classify", *given, "--labels", "l.csv", "--method", "ggcm", "--out", "o.csv", "--save", "m.gssl")
     assert type(gssl.load("m.gssl")).__name__ == "CalibratedClassifier"
     result = run("predict", "--model", "m.gssl", *given, "--out", "some.csv", "--abstain", "0.5")
-    said = " ".join(result.stderr.split())
-    assert "is not calibrated: every class had one label only when it was fitted" in said
+    notes = " ".join(result.stderr.split())
+    assert "is not calibrated: every class had one label only when it was fitted" in notes
 
 
 def test_models(graph, run, refused):
@@ -176,7 +177,7 @@ def test_models(graph, run, refused):
     predict = ["predict", "--out", "p2.csv", "--model"]
     missing = run(*predict, "nowhere.gssl", *where, ok=False)
     # checked before any table is read
-    assert missing.output == "gssl: nowhere.gssl is not there: check its name and folder.\n"
+    assert missing.output == "gssl: nowhere.gssl does not exist: check its name and folder.\n"
     assert "e.csv is not a saved model" in refused(*predict, "e.csv", *where)
     assert "cut.gssl is not a saved model, or not a whole one" in refused(*predict, "cut.gssl", *where)
     others = renamed(graph)
@@ -187,8 +188,8 @@ def test_models(graph, run, refused):
     fewer = ["m.gssl", "--edges", "e.csv", "--features", "fewer.csv"]
     sentence = refused(*predict, *fewer, "--strict")
     assert "1 feature that fewer.csv does not have, the first of them 'c'" in sentence
-    told = run(*predict, *fewer).stderr
-    assert "fewer.csv: 1 column of the model is absent and taken as missing: 'c'." in told
+    notes = run(*predict, *fewer).stderr
+    assert "fewer.csv: 1 column of the model is absent and taken as missing: 'c'." in notes
     graph.write("other.csv", ["id", "d"], [(i, 1) for i in graph.ids])
     sentence = refused(*predict, "m.gssl", "--edges", "e.csv", "--features", "other.csv")
     assert "3 features that other.csv does not have, the first of them 'a'" in sentence
@@ -197,9 +198,9 @@ def test_models(graph, run, refused):
 @pytest.mark.parametrize("out", ["u.parquet", "u.csv", "u.npy", "u.npz"])
 def test_embeddings(graph, run, out):
     given = ["--edges", "e.csv", "--features", "f.csv", "--normalize", "rows"]
-    said = run("embed", *given, "--method", "sgc", "--depth", 0, "--out", out).stdout
+    output = run("embed", *given, "--method", "sgc", "--depth", 0, "--out", out).stdout
     beside = ", and their ids: u.ids.npy" if out == "u.npy" else ""
-    assert said == f"30 embeddings of 3 numbers: {out}{beside}\n"
+    assert output == f"30 embeddings of 3 numbers: {out}{beside}\n"
     back = read_features(out)
     assert back.ids.tolist() == graph.ids
     np.testing.assert_allclose(back.matrix, graph.x / graph.x.sum(axis=1, keepdims=True), rtol=1e-5)
@@ -222,7 +223,7 @@ def test_wide_features_are_reduced_before_they_are_smoothed(graph, run, refused)
     np.testing.assert_allclose(np.load("default.npy") @ np.load("default.npy").T, every @ every.T, atol=1e-3)
     np.testing.assert_allclose(few @ few.T, every @ every.T, rtol=0.02, atol=1.0)
     for wrong in ("0", "-1", "2.5", "some"):
-        assert "--dimensions must be a whole number from 1 on, or all" in refused(
+        assert "--dimensions must be a whole number of at least 1, or all" in refused(
             *embed, "u.npy", "--dimensions", wrong
         )
 
@@ -245,10 +246,10 @@ def test_a_new_user_is_not_taken_for_the_item_with_the_same_id(graph, run, first
     pairs = [(28, 23), (28, 25), (13, 29)]
     graph.write("e2.csv", columns, pairs if columns[0] == "user_id" else [pair[::-1] for pair in pairs])
     result = run("predict", "--model", "m.gssl", "--edges", "e2.csv", "--out", "p2.csv")
-    found = graph.read("p2.csv")
+    rows = graph.read("p2.csv")
     user = "user_id:13" if first_item == 11 else "13"
-    assert set(found) == {"user_id:28", user, "23", "25", "29"}
-    assert all(row["label"] == "odd" for row in found.values())
+    assert set(rows) == {"user_id:28", user, "23", "25", "29"}
+    assert all(row["label"] == "odd" for row in rows.values())
     assert "named as in the model, which has nodes of two kinds: 'user_id:" in result.stderr
 
 

@@ -215,9 +215,9 @@ def test_a_feature_that_drowns_the_others_is_told(graph, run):
     graph.write("f.csv", ["id", "a", "b", "c", "year"], rows)
     given = ["embed", "--edges", "e.csv", "--features", "f.csv", "--out", "u.npy"]
     assert "feature 'year' makes up" in run(*given, "--normalize", "none").stderr
-    told = run(*given).stderr
-    assert "feature 'year'" not in told
-    assert "f.csv: 4 columns of measurements are standardised (mean 0, deviation 1)." in told
+    notes = run(*given).stderr
+    assert "feature 'year'" not in notes
+    assert "f.csv: 4 columns of measurements are standardised (mean 0, deviation 1)." in notes
 
 
 @pytest.mark.parametrize("method", ["labelpropagation", "sgc"])
@@ -285,8 +285,11 @@ def test_nodes_in_the_order_of_a_table(graph, run):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--graph", "nowhere"], "nowhere is no graph store: make one with gssl graph build."),
-        (["--graph", "web.graph", "--edges", "e.csv"], "--graph is a graph already: leave out --edges."),
+        (["--graph", "nowhere"], "nowhere is not a graph store: build one with gssl graph build."),
+        (
+            ["--graph", "web.graph", "--edges", "e.csv"],
+            "--graph cannot be combined with --edges: leave one out.",
+        ),
         (
             ["--graph", "web.graph", "--labels", "x.csv", "--strict"],
             "x.csv has labels for 1 id that web.graph does not",
@@ -319,7 +322,7 @@ def test_files_that_cannot_be_read(spoiled, option):
     Path("bad.parquet").write_bytes(b"PAR1 and nothing behind")
     Path("bad.csv.gz").write_bytes(b"id,label")
     Path("ragged.csv").write_text("id,x\na,b\na\n")
-    assert "nowhere.csv is not there" in spoiled({option: "nowhere.csv"})
+    assert "nowhere.csv does not exist" in spoiled({option: "nowhere.csv"})
     assert "no file matches none-*.csv" in spoiled({option: "none-*.csv"})
     assert "empty.csv is empty" in spoiled({option: "empty.csv"})
     assert "latin.csv, line 2 is not UTF-8" in spoiled({option: "latin.csv"})

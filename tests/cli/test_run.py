@@ -30,13 +30,13 @@ def test_processes_of_this_machine_change_no_prediction(graph, classify):
 
 
 @pytest.mark.parametrize(
-    ("changed", "told"),
+    ("changed", "message"),
     [
         ({"--memory": "lots"}, "not an amount of memory"),
         ({"--memory": "1kB"}, "a memory budget of 1.0 kB is too small"),
         ({"--memory": "1kB", "--method": "auto"}, "a memory budget of 1.0 kB is too small"),
         ({"--memory": "1kB", "--method": "ogc"}, "a memory budget of 1.0 kB is too small"),
-        ({"--dask": "tcp://127.0.0.1:8786", "--workers": "2"}, "give either"),
+        ({"--dask": "tcp://127.0.0.1:8786", "--workers": "2"}, "--dask cannot be combined with --workers"),
         (
             {"--resume": "r", "--method": "correctandsmooth"},
             "--resume does not work with --method correctandsmooth",
@@ -45,8 +45,8 @@ def test_processes_of_this_machine_change_no_prediction(graph, classify):
         ({"--resume": "e.csv"}, "e.csv is not a folder"),
     ],
 )
-def test_what_cannot_be_is_one_sentence(spoiled, changed, told):
-    assert told in spoiled({"--method": "sgc"} | changed)
+def test_what_cannot_be_is_one_sentence(spoiled, changed, message):
+    assert message in spoiled({"--method": "sgc"} | changed)
     assert not Path("out").exists()
 
 

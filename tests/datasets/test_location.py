@@ -57,7 +57,7 @@ def test_cache_follows_the_environment(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.delenv("XDG_CACHE_HOME")
     assert location.cache_dir() == Path.home() / ".cache" / "gssl"
     monkeypatch.setenv("GSSL_CACHE_DIR", "/mine")
-    assert location.search_places()[-1] == Path("/mine")
+    assert location.search_folders()[-1] == Path("/mine")
 
 
 class QuietHandler(SimpleHTTPRequestHandler):
@@ -162,5 +162,5 @@ def test_a_whole_dataset_by_download(
 
 
 def test_nothing_is_downloaded_without_a_hash():
-    with pytest.raises(ValueError, match="x has no SHA-256 to be checked against, so it is not downloaded"):
+    with pytest.raises(ValueError, match="x has no known SHA-256, so it is not downloaded"):
         location.retrieve("https://example.org/x", sha256="", relative="x")

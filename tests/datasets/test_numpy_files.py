@@ -20,10 +20,10 @@ from gssl.datasets.numpy_files import csr_from_parts, map_npy, npz_shapes, read_
 )
 def test_one_array(tmp_path: Path, array: np.ndarray):
     np.save(tmp_path / "x.npy", array)
-    found = map_npy(tmp_path / "x.npy")
-    np.testing.assert_array_equal(found, array)
-    assert (found.dtype, found.shape) == (array.dtype, array.shape)
-    assert not found.flags.writeable
+    mapped = map_npy(tmp_path / "x.npy")
+    np.testing.assert_array_equal(mapped, array)
+    assert (mapped.dtype, mapped.shape) == (array.dtype, array.shape)
+    assert not mapped.flags.writeable
 
 
 def test_a_mapped_array_stays_in_its_file(tmp_path: Path):

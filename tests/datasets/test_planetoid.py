@@ -94,10 +94,10 @@ def test_rows_go_where_the_test_index_says(tiny: Path):
         ("graph", np.zeros(3), "not a dict of neighbour lists"),
         ("allx", np.zeros((502, 3)), "not a CSR matrix"),
         ("ally", np.ones((502, 2)), "more than one class"),
-        ("ty", np.eye(3, dtype=np.int32)[:2], "do not fit together"),
-        ("tx", csr_matrix(np.eye(2)), "do not fit together"),
+        ("ty", np.eye(3, dtype=np.int32)[:2], "have sizes that do not match"),
+        ("tx", csr_matrix(np.eye(2)), "have sizes that do not match"),
         ("ty", np.zeros((2, 2), dtype=np.int32), "a node of the public split has no label"),
-        ("y", np.eye(2, dtype=np.int32)[[1, 1]], "do not fit together"),
+        ("y", np.eye(2, dtype=np.int32)[[1, 1]], "have sizes that do not match"),
     ],
 )
 def test_files_that_do_not_fit_are_refused(tiny: Path, old_pickle: Any, part: str, value: Any, message: str):

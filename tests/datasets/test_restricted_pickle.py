@@ -57,10 +57,10 @@ def test_object_arrays_are_refused(tmp_path: Path, old_pickle: Any):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"indices": np.array([0, 9], dtype=np.int32)}, "has 2 columns but names another"),
-        ({"indices": np.array([0, -1], dtype=np.int32)}, "has 2 columns but names another"),
+        ({"indices": np.array([0, 9], dtype=np.int32)}, "has a column index outside its 2 columns"),
+        ({"indices": np.array([0, -1], dtype=np.int32)}, "has a column index outside its 2 columns"),
         ({"indptr": np.array([0, 2, 1], dtype=np.int32)}, "row pointers"),
-        ({"indptr": np.array([0, 1, 9], dtype=np.int32)}, "has 2 values but 9 places"),
+        ({"indptr": np.array([0, 1, 9], dtype=np.int32)}, "has 2 values but its row pointers end at 9"),
         ({"data": np.array([1.0, np.nan])}, "NaN or infinity"),
         ({"_shape": (10**12, 2)}, "row pointers"),
         ({"_shape": ("a", 2)}, "not two whole numbers"),

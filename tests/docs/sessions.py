@@ -73,7 +73,7 @@ def run_page(path: Path) -> tuple[doctest.TestResults, str]:
     text = path.read_text(encoding="utf-8")
     given = {"run_command": run_command, "__name__": "__main__"}
     test = _Sessions().get_doctest(text, given, path.name, str(path), 0)
-    said: list[str] = []
+    output: list[str] = []
     runner = doctest.DocTestRunner(_About(), optionflags=_OPTIONS)
-    results = runner.run(test, out=said.append)
-    return results, "".join(said)
+    results = runner.run(test, out=output.append)
+    return results, "".join(output)

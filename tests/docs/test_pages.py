@@ -27,18 +27,18 @@ def test_page(page, tmp_path, monkeypatch):
         pytest.importorskip("sknetwork", reason="the page compares with scikit-network")
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(DOCS)  # the page about adding a method imports a file from there
-    results, said = run_page(page)
+    results, output = run_page(page)
     assert results.attempted
-    assert not results.failed, said
+    assert not results.failed, output
 
 
 def test_a_wrong_page_fails(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     page = tmp_path / "page.rst"
     page.write_text(">>> 100 * 1.0\n120.0\n\n   $ echo one\n   two\n\n   $ echo 12 \\\n       13\n   12 13\n")
-    results, said = run_page(page)
+    results, output = run_page(page)
     assert (results.attempted, results.failed) == (3, 2)
-    assert "Got:\n    one" in said
+    assert "Got:\n    one" in output
 
 
 def test_numbers_may_differ_a_little(tmp_path, monkeypatch):

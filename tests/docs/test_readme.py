@@ -20,8 +20,8 @@ def test_the_python_code_runs():
     data, model = names["data"], names["model"]
     assert len(model.transduction_) == data.n_nodes
     compile(scale, "README.md", "exec")
-    said = re.search(r"explain_\)  # (.*)", first)[1]
-    for part in said.split("…"):
+    comment = re.search(r"explain_\)  # (.*)", first)[1]
+    for part in comment.split("…"):
         assert part.strip() in model.explain_
     assert {"memory", "resume", "client"} <= set(gssl.execution.__wrapped__.__kwdefaults__)
 

@@ -18,31 +18,35 @@ def pages(tmp_path_factory):
 
 
 def test_every_name_of_the_package_has_a_page(pages):
-    names = set(gssl.__all__) - set(gssl._ROOMS) - {"__version__"}
+    names = set(gssl.__all__) - set(gssl._SUBPACKAGES) - {"__version__"}
     assert {"OGC", "GGCM", "AutoClassifier", "save"} <= names
     for name in names:
         assert f":: gssl.{name}\n" in pages[f"gssl.{name}"], name
         assert f":obj:`~gssl.{name}`" in pages["gssl"], name
 
 
-@pytest.mark.parametrize("room", gssl._ROOMS)
-def test_every_name_of_a_room_is_on_its_page(pages, room):
-    module = import_module(f"gssl.{room}")
+@pytest.mark.parametrize("subpackage", gssl._SUBPACKAGES)
+def test_every_name_of_a_subpackage_is_on_its_page(pages, subpackage):
+    module = import_module(f"gssl.{subpackage}")
     for name in getattr(module, "__all__", ["main"]):
-        own = f":obj:`~gssl.{room}.{name}`" in pages[f"gssl.{room}"]
-        shared = f":obj:`~gssl.{name}`" in pages[f"gssl.{room}"]
+        own = f":obj:`~gssl.{subpackage}.{name}`" in pages[f"gssl.{subpackage}"]
+        shared = f":obj:`~gssl.{name}`" in pages[f"gssl.{subpackage}"]
         assert own != shared, name
         if shared:
             assert getattr(gssl, name) is getattr(module, name)
         else:
-            assert f":: gssl.{room}.{name}\n" in pages[f"gssl.{room}"], name
+            assert f":: gssl.{subpackage}.{name}\n" in pages[f"gssl.{subpackage}"], name
 
 
-def test_every_room_is_in_the_table_of_the_reference(tmp_path):
+def test_every_subpackage_is_in_the_table_of_the_reference(tmp_path):
     api_pages.write_pages(tmp_path)
     text = (tmp_path / "rooms.txt").read_text(encoding="utf-8")
     assert "The equations of the paper, each a pure function" in text
-    assert [room for room in gssl._ROOMS if f"`gssl.{room} </api/names/gssl.{room}>`" not in text] == []
+    assert [
+        subpackage
+        for subpackage in gssl._SUBPACKAGES
+        if f"`gssl.{subpackage} </api/names/gssl.{subpackage}>`" not in text
+    ] == []
 
 
 def test_a_name_that_needs_a_package_says_so(monkeypatch):

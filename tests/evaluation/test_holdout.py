@@ -79,12 +79,12 @@ def test_what_is_known_of_hidden_labels_needs_no_fit(monkeypatch):
     for model in models:
         model.fit(KARATE.features, y, adjacency=KARATE.adjacency)
         monkeypatch.setattr(type(model), "fit", lambda *_, **__: pytest.fail("fitted again"))
-        found = held_out_if_known(model)
+        held_out = held_out_if_known(model)
         monkeypatch.undo()
-        assert found.nodes.tolist() == np.flatnonzero(y != -1).tolist()
-        assert found.truth.tolist() == y[y != -1].tolist()
-        assert found.source == "Each of 20 labels was hidden while its node was predicted."
-        np.testing.assert_allclose(found.distributions.sum(axis=1), 1.0, rtol=1e-6)
+        assert held_out.nodes.tolist() == np.flatnonzero(y != -1).tolist()
+        assert held_out.truth.tolist() == y[y != -1].tolist()
+        assert held_out.source == "Each of 20 labels was hidden while its node was predicted."
+        np.testing.assert_allclose(held_out.distributions.sum(axis=1), 1.0, rtol=1e-6)
 
 
 def test_folds_are_stratified_and_never_take_a_whole_class():
@@ -217,14 +217,14 @@ EMBEDDERS = ("G2CN", "GGC", "GGCM", "NDLS", "NoGraph", "PPR", "SGC", "SSGC")
 def test_distributions_under_any_embedder_and_head_are_those_of_fits_to_the_other_labels(embedder, head, X):
     y = np.where(np.arange(34) % 4, KARATE.labels, -1)
     model = gssl.EmbeddingClassifier(getattr(gssl, embedder)(), head=head, random_state=0)
-    found = held_out_distributions(model.fit(X, y, adjacency=KARATE.adjacency), X, KARATE.adjacency)
-    assert found.nodes.tolist() == np.flatnonzero(y != -1).tolist()
-    hidden = label_folds(y, found.n_folds, 0)[0]
+    held_out = held_out_distributions(model.fit(X, y, adjacency=KARATE.adjacency), X, KARATE.adjacency)
+    assert held_out.nodes.tolist() == np.flatnonzero(y != -1).tolist()
+    hidden = label_folds(y, held_out.n_folds, 0)[0]
     masked = y.copy()
     masked[hidden] = -1
     expected = model.fit(X, masked, adjacency=KARATE.adjacency).label_distributions_[hidden]
-    places = np.searchsorted(found.nodes, hidden)
-    np.testing.assert_allclose(found.distributions[places], expected, atol=1e-6)
+    positions = np.searchsorted(held_out.nodes, hidden)
+    np.testing.assert_allclose(held_out.distributions[positions], expected, atol=1e-6)
 
 
 def test_a_classifier_that_is_not_fitted_has_nothing_to_say_about_hidden_labels():

@@ -65,13 +65,13 @@ def test_a_declared_graph_is_searched_link_by_link(monkeypatch, links_at_once):
     upper = np.triu(rng.random((60, 60)) < 0.02, k=1).astype(float)
     A = sparse.csr_array(upper + upper.T)
     A.sort_indices()
-    vouched = A.copy()
-    for array in (vouched.data, vouched.indices, vouched.indptr):
+    declared = A.copy()
+    for array in (declared.data, declared.indices, declared.indptr):
         array.flags.writeable = False
-    vouched = declare_simple(vouched)
+    declared = declare_simple(declared)
     for nodes in ([0], [0, 17, 33], [], np.arange(60)):
         labelled = np.array(nodes, dtype=np.int64)
-        reached = reached_nodes(vouched, labelled)
+        reached = reached_nodes(declared, labelled)
         np.testing.assert_array_equal(reached, reached_nodes(A, labelled))
         # a node is reached if a power of A + I links it to a labelled node
         power = np.linalg.matrix_power((A.toarray() > 0) + np.eye(60), 60) > 0
@@ -101,13 +101,13 @@ def test_the_wanted_rows_of_powers_are_those_of_the_whole(seed, hops):
     U = np.random.default_rng(1).standard_normal((60, 3))
     nodes = np.array([31, 7, 31])
     part = k_hop_subgraph(A, nodes, hops)
-    np.testing.assert_array_equal(part.nodes[part.places], nodes)
+    np.testing.assert_array_equal(part.nodes[part.positions], nodes)
     np.testing.assert_array_equal(part.degrees, A.sum(axis=1)[part.nodes])
     whole, small = U, U[part.nodes]
     A_hat, A_part = normalized_adjacency(A), normalized_adjacency(part.links, degrees=part.degrees)
     for _ in range(hops):
         whole, small = A_hat @ whole, A_part @ small
-    np.testing.assert_allclose(small[part.places], whole[nodes], atol=1e-14)
+    np.testing.assert_allclose(small[part.positions], whole[nodes], atol=1e-14)
 
 
 def test_only_the_rim_has_no_links():

@@ -144,6 +144,6 @@ def test_approximate_leaves_out_the_point_itself(monkeypatch):
 @pytest.mark.skipif(importlib.util.find_spec("pynndescent") is None, reason="needs the knn extra")
 def test_approximate_finds_nearly_all_neighbours():
     X = np.random.default_rng(0).normal(size=(1000, 8))
-    exact, found = knn_graph(X, 10), knn_graph(X, 10, method="approximate")
-    assert found.multiply(exact).nnz / exact.nnz > 0.95
-    assert (found != found.T).nnz == 0
+    exact, approximate = knn_graph(X, 10), knn_graph(X, 10, method="approximate")
+    assert approximate.multiply(exact).nnz / exact.nnz > 0.95
+    assert (approximate != approximate.T).nnz == 0

@@ -274,5 +274,5 @@ def test_a_declared_graph_is_not_checked_again(read_only):
 
 
 def test_only_read_only_graphs_can_be_declared():
-    with pytest.raises(ValueError, match="can be vouched for only while its arrays are read-only"):
+    with pytest.raises(ValueError, match="the arrays of the adjacency are writeable"):
         declare_simple(sparse.csr_array(PATH))

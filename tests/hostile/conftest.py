@@ -47,8 +47,8 @@ def time_limit(seconds: int = SECONDS) -> Iterator[None]:
 
 
 def edits() -> st.SearchStrategy[Any]:
-    place = st.integers(0, 2**20)
-    return st.lists(st.tuples(st.sampled_from(KINDS), place, place, st.binary(max_size=12)), max_size=5)
+    position = st.integers(0, 2**20)
+    return st.lists(st.tuples(st.sampled_from(KINDS), position, position, st.binary(max_size=12)), max_size=5)
 
 
 def damaged(content: bytes, steps: list[tuple[str, int, int, bytes]]) -> bytes:
@@ -56,7 +56,7 @@ def damaged(content: bytes, steps: list[tuple[str, int, int, bytes]]) -> bytes:
     for kind, first, second, piece in steps:
         size = max(len(content), 1)
         # odd positions are taken within the first 200 bytes
-        a, b = (place % (min(size, 200) if place % 2 else size) for place in (first, second))
+        a, b = (position % (min(size, 200) if position % 2 else size) for position in (first, second))
         a, b = min(a, b), max(a, b)
         if kind == "flip" and content:
             content = content[:a] + bytes([content[a] ^ (1 << second % 8)]) + content[a + 1 :]
@@ -118,12 +118,12 @@ def refuses_or_reads(read: Callable[[Path], Any], path: Path, folder: str | None
         with time_limit():
             read(path)
     except (ValueError, FileNotFoundError) as error:
-        told = str(error)
+        message = str(error)
         assert type(error).__module__ in ("builtins", "gssl.datasets.restricted_pickle")  # noqa: PT017
-        assert path.name.partition(".")[0] in told or (folder and folder in told)
-        assert "\n" not in told
-        assert told.endswith(".")
-        assert len(told) < 1000
+        assert path.name.partition(".")[0] in message or (folder and folder in message)
+        assert "\n" not in message
+        assert message.endswith(".")
+        assert len(message) < 1000
 
 
 @pytest.fixture(scope="session")
@@ -171,7 +171,7 @@ def read_in_little_memory() -> Callable[..., tuple[int, str]]:
             env=os.environ | {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"},
         )
         assert done.returncode == 0, done.stderr[-2000:]
-        took, told = done.stdout.splitlines()
-        return int(took), told
+        took, outcome = done.stdout.splitlines()
+        return int(took), outcome
 
     return run

@@ -45,7 +45,7 @@ RUNS = {
 @pytest.mark.parametrize(("method", "part"), [(method, part) for method in RUNS for part in RUNS[method]])
 def test_folders_of_runs(problem: Any, tmp_path: Path, fuzz: Any, method: str, part: str):
     X, A, y = problem
-    place, kept = tmp_path / "resumed", tmp_path / "kept"
+    folder, kept = tmp_path / "resumed", tmp_path / "kept"
 
     models = {
         "GGCM": gssl.GGCM(depth=2),
@@ -54,23 +54,23 @@ def test_folders_of_runs(problem: Any, tmp_path: Path, fuzz: Any, method: str, p
     }
 
     def fit(_: Path) -> None:
-        with gssl.execution(memory="20kB", resume=place):
+        with gssl.execution(memory="20kB", resume=folder):
             models[method].fit(X, y, adjacency=A)
 
     def renew() -> None:
-        shutil.rmtree(place)
-        shutil.copytree(kept, place)
+        shutil.rmtree(folder)
+        shutil.copytree(kept, folder)
 
-    fit(place)
-    shutil.copytree(place, kept)
-    (found,) = place.glob(part)
+    fit(folder)
+    shutil.copytree(folder, kept)
+    (damaged_file,) = folder.glob(part)
     for content in KNOWN.values():
         renew()
-        found.write_bytes(content)
+        damaged_file.write_bytes(content)
         with pytest.raises(ValueError, match=r"resumed.*\.$"):
-            fit(place)
+            fit(folder)
     renew()
-    fuzz(fit, found, 8, folder="resumed", before=renew)
+    fuzz(fit, damaged_file, 8, folder="resumed", before=renew)
 
 
 def test_arrays_of_a_run_that_are_none(tmp_path: Path):

@@ -55,9 +55,9 @@ def with_hostile_texts(value: Any) -> Iterator[Any]:
             for changed in with_hostile_texts(part):
                 yield {**value, name: changed}
     elif isinstance(value, list):
-        for place, part in enumerate(value[:2]):
+        for k, part in enumerate(value[:2]):
             for changed in with_hostile_texts(part):
-                yield [*value[:place], changed, *value[place + 1 :]]
+                yield [*value[:k], changed, *value[k + 1 :]]
     else:
         yield HOSTILE
         yield [HOSTILE]
@@ -164,11 +164,11 @@ def test_no_text_of_a_run_folder_is_long_or_unprintable_in_an_error(tmp_path: Pa
 @pytest.mark.parametrize("cells", ["[1]", "1e300::DOUBLE"])
 def test_names_of_columns_in_errors_are_short_and_printable(tmp_path: Path, cells: str):
     name = HOSTILE[:2000]
-    said = refused_briefly(read_nodes, f'SELECT {cells} AS "{name}"')  # type: ignore[arg-type]
-    assert said is not None
-    assert "…' holds" in said
+    message = refused_briefly(read_nodes, f'SELECT {cells} AS "{name}"')  # type: ignore[arg-type]
+    assert message is not None
+    assert "…' holds" in message
     (tmp_path / "1.csv").write_text("a,b\n1,2\n")
     (tmp_path / "2.csv").write_text(f"a,{name},c,d\n1,2,3,4\n")
-    said = refused_briefly(open_table, tmp_path / "*.csv")
-    assert said is not None
-    assert "but" in said
+    message = refused_briefly(open_table, tmp_path / "*.csv")
+    assert message is not None
+    assert "but" in message

@@ -73,9 +73,9 @@ def test_a_pickle_that_calls_the_shell_does_nothing_wherever_it_is_put(tmp_path:
     ("content", "message"),
     [
         # a memo of 2³² entries
-        (b"\x80\x02]r\xff\xff\xff\xff.", "stands where an array should"),
+        (b"\x80\x02]r\xff\xff\xff\xff.", "expected an array, got something else"),
         # a tuple of 2⁶⁰ leaves, as a key
-        (b"\x80\x02})" + b"q\x00h\x00\x86" * 60 + b"K\x01s.", "dict of numbers and texts"),
+        (b"\x80\x02})" + b"q\x00h\x00\x86" * 60 + b"K\x01s.", "dict with integer or string keys"),
         # one list of a thousand items under a thousand keys
         (
             b"\x80\x02}(K\x00](" + b"K\x01" * 1000 + b"eq\x01"
@@ -85,7 +85,7 @@ def test_a_pickle_that_calls_the_shell_does_nothing_wherever_it_is_put(tmp_path:
         # a string that claims four gigabytes in nine bytes
         (b"\x80\x02B\xff\xff\xff\xff.", "only 1 remain"),
         (b"\x80\x02cos\nsystem", "not a readable Planetoid file"),
-        (b"\x80\x04\x8c\x02os\x8c\x06system\x93.", "no word that Planetoid files use"),
+        (b"\x80\x04\x8c\x02os\x8c\x06system\x93.", "not an opcode that Planetoid files use"),
     ],
 )  # fmt: skip
 def test_pickles_that_would_fill_the_memory_or_never_end(
@@ -170,15 +170,15 @@ def test_zip_bombs_are_refused_before_they_unpack(tmp_path: Path, read_in_little
         small = archive.getinfo("features.npy")
     # directory and header claim 3.2 GB; packing a real bomb of that size would take too long
     content = path.read_bytes()
-    place = content.rindex(b"PK\x01\x02")
-    assert struct.unpack_from("<I", content, place + 24)[0] == small.file_size
-    path.write_bytes(content[: place + 24] + struct.pack("<I", 3_200_000_128) + content[place + 28 :])
-    with pytest.raises(ValueError, match=r"cannot hold|are to fill the memory"):
+    at = content.rindex(b"PK\x01\x02")
+    assert struct.unpack_from("<I", content, at + 24)[0] == small.file_size
+    path.write_bytes(content[: at + 24] + struct.pack("<I", 3_200_000_128) + content[at + 28 :])
+    with pytest.raises(ValueError, match=r"can hold|made to fill the memory"):
         read_npz(path)
-    took, told = read_in_little_memory(
+    took, outcome = read_in_little_memory(
         "from gssl.io import read_features", f"read_features({str(path)!r}, ids=['a'])"
     )
-    assert told.startswith("refused: ")
+    assert outcome.startswith("refused: ")
     assert took < 200
 
 
@@ -205,9 +205,11 @@ def test_packed_tables_that_fill_the_memory_are_refused(
     line = b"0" * 1023 + b"\n"
     path.write_bytes(gzip.compress(line * 1024) * (limit // 1024**2 + 30))
     sooner = _SOONER if limit < 1 << 30 else "pass"
-    took, told = read_in_little_memory(f"from gssl.io import {reader}; {sooner}", f"{reader}({str(path)!r})")
-    assert told.startswith("refused: ")
-    assert f"to more than {limit:,} and may be a decompression bomb" in told
+    took, outcome = read_in_little_memory(
+        f"from gssl.io import {reader}; {sooner}", f"{reader}({str(path)!r})"
+    )
+    assert outcome.startswith("refused: ")
+    assert f"to more than {limit:,} and may be a decompression bomb" in outcome
     assert took < 200
 
 
@@ -233,8 +235,8 @@ def test_parquet_of_few_bytes_and_many_rows_is_refused(
     sooner = _SOONER if limit < 1 << 30 else "pass"
     # DuckDB reserves memory for the stacks of its threads
     call = f"{reader}({str(path)!r})"
-    took, told = read_in_little_memory(f"from gssl.io import {reader}; {sooner}", call, megabytes=2048)
-    assert f"claims {n_rows:,} rows in" in told
+    took, outcome = read_in_little_memory(f"from gssl.io import {reader}; {sooner}", call, megabytes=2048)
+    assert f"claims {n_rows:,} rows in" in outcome
     assert took < 200
 
 
@@ -248,22 +250,22 @@ def test_well_packed_tables_of_ordinary_size_are_read(tmp_path: Path):
 def test_claims_take_no_memory(tmp_path: Path, read_in_little_memory: Any, claimed: str):
     path = tmp_path / "x.npy"
     path.write_bytes(npy(claimed))
-    took, told = read_in_little_memory(
+    took, outcome = read_in_little_memory(
         "from gssl.io import read_features", f"read_features({str(path)!r}, ids=['a'])"
     )
-    assert "declares another size than the file has" in told
+    assert "the size in its header is not that of the file" in outcome
     assert took < 200
 
 
 def test_a_pickle_takes_no_memory_for_its_memo(tmp_path: Path, read_in_little_memory: Any):
     path = tmp_path / "ind.x"
     path.write_bytes(b"\x80\x02]r\x00\x00\x00\x10.")
-    took, told = read_in_little_memory(
+    took, outcome = read_in_little_memory(
         "from gssl.datasets.restricted_pickle import read_pickle",
         f"read_pickle(Path({str(path)!r}))",
         megabytes=8000,
     )
-    assert "stands where an array should" in told
+    assert "expected an array, got something else" in outcome
     assert took < 200
 
 
@@ -282,7 +284,7 @@ def test_names_in_an_archive_lead_nowhere(tmp_path: Path):
     assert [file.name for file in tmp_path.rglob("*")] == ["in", "x.npz"]
     with zipfile.ZipFile(path, "a") as archive, pytest.warns(UserWarning, match="Duplicate"):
         archive.writestr("ids.npy", npy("(1,)", "<U1", "b".encode("utf-32-le")))
-    with pytest.raises(ValueError, match="the array 'ids' is there twice"):
+    with pytest.raises(ValueError, match="the array 'ids' twice"):
         read_features(path)
 
 
@@ -295,7 +297,7 @@ def test_links_in_the_file_system_are_followed_or_refused_in_a_sentence(tmp_path
     os.mkfifo(tmp_path / "pipe.csv")
     with pytest.raises(FileNotFoundError, match=r"loop\.npz"):
         load(tmp_path / "loop.npz")
-    with pytest.raises(FileNotFoundError, match=r"gone\.csv is not there"):
+    with pytest.raises(FileNotFoundError, match=r"gone\.csv does not exist"):
         read_edges(tmp_path / "gone.csv")
     with pytest.raises(ValueError, match=r"pipe\.csv is not a regular file"):
         read_edges(tmp_path / "pipe.csv")
@@ -344,12 +346,14 @@ def test_a_model_that_would_predict_for_ever(tmp_path: Path, answer: Any, place:
     with safe_open(path, framework="np") as stored:
         metadata = json.loads(stored.metadata()[FORMAT])
         tensors = {key: stored.get_tensor(key) for key in stored.keys()}  # noqa: SIM118
-    told = metadata["model"]
+    description = metadata["model"]
     if place == "its embedder":
-        told["fitted"]["embedder_"]["params"]["depth"] = 10**9
+        description["fitted"]["embedder_"]["params"]["depth"] = 10**9
     else:
-        told["params"]["max_iter"] = 10**9
-        told["fitted"]["n_iter_"] = 10**9 if place == "steps that it took" else told["fitted"]["n_iter_"]
+        description["params"]["max_iter"] = 10**9
+        description["fitted"]["n_iter_"] = (
+            10**9 if place == "steps that it took" else description["fitted"]["n_iter_"]
+        )
     safetensors.numpy.save_file(tensors, path, metadata={FORMAT: json.dumps(metadata)})
     answer(gssl.load, path)
     with pytest.raises(ValueError, match=r"1,000,000,000, and saved models take at most|from 0 to 10000"):
@@ -410,12 +414,12 @@ def test_a_table_larger_than_the_memory_it_may_take_is_one_sentence(tmp_path: Pa
         table.execute(f"SET {setting}")
     sort = f"CREATE TEMP TABLE t AS SELECT * FROM {table.relation} ORDER BY text"
     with pytest.raises(
-        ValueError, match=r"^the query does not fit into the memory .*: give a larger .* rows\.$"
+        ValueError, match=r"^the query does not fit into the available memory: give a larger .* rows\.$"
     ):
         table.execute(sort)
     for setting in (f"temp_directory = '{tmp_path}'", "max_temp_directory_size = '1MB'"):
         table.execute(f"SET {setting}")
-    with pytest.raises(ValueError, match=r"^the query needs more room on the disk .* another disk\.$"):
+    with pytest.raises(ValueError, match=r"^the query needs more disk space .* another disk\.$"):
         table.execute(sort)
 
 

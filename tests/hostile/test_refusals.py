@@ -22,7 +22,7 @@ from gssl.operators.mixture import add_scaled
         ("https://x.org/e.csv", ValueError, "is not on this machine"),
         ("{folder}", ValueError, "is a folder: name a file, or files by"),
         ("{folder}/*.csv", FileNotFoundError, "no file matches .*: check its name and folder"),
-        ("{folder}/e.csv", FileNotFoundError, r"e\.csv is not there: check its name"),
+        ("{folder}/e.csv", FileNotFoundError, r"e\.csv does not exist: check its name"),
     ],
 )
 def test_tables_that_are_nowhere(tmp_path: Path, name: str, error: type[Exception], message: str):

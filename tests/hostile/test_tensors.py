@@ -31,11 +31,11 @@ NAN, INF = float("nan"), float("inf")
         ({"num_nodes": 2.5}, "num_nodes is 2.5: give a whole number"),
         ({"num_nodes": NAN}, "num_nodes is nan: give a whole number"),
         ({"num_nodes": -1}, "there would be -1 nodes"),
-        ({"num_nodes": 1}, "node numbers from 0 to 0; another was given"),
+        ({"num_nodes": 1}, "a node number of edges is outside 0 to 0"),
         ({"edge_index": PAIR * 2**62}, "there would be 4,611,686,018,427,387,905 nodes"),
-        ({"edge_index": -PAIR}, "node numbers from 0 to 0; another was given"),
-        ({"edge_index": PAIR * NAN}, "edges are float32: they must be whole numbers"),
-        ({"edge_index": PAIR.bool()}, "edges are bool: they must be whole numbers"),
+        ({"edge_index": -PAIR}, "a node number of edges is outside 0 to 0"),
+        ({"edge_index": PAIR * NAN}, "edges are float32: node numbers must be integers"),
+        ({"edge_index": PAIR.bool()}, "edges are bool: node numbers must be integers"),
         ({"edge_index": PAIR.to("meta")}, "edge_index cannot be read as an array"),
         ({"edge_index": torch.eye(2).to_sparse()}, "edge_index cannot be read as an array"),
         ({"edge_index": PAIR[0]}, r"edge_index has shape \(2,\): it must be 2 × edges"),
@@ -96,8 +96,8 @@ def lying_csr(crow: list[int], columns: list[int], values: list[float]) -> Any:
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ((X, PAIR * 7), "a link names node 7, and x has rows 0 to 1"),
-        ((X, -PAIR), "a link names node -1"),
+        ((X, PAIR * 7), "edge_index has node 7, but x has rows 0 to 1"),
+        ((X, -PAIR), "edge_index has node -1"),
         ((X, PAIR, torch.tensor([1.0, NAN])), "a link has the weight nan"),
         ((X, PAIR, torch.tensor([1.0, INF])), "a link has the weight inf"),
         ((X, PAIR, torch.tensor([1.0, -5.0])), "a link has the weight -5.0"),
@@ -106,15 +106,15 @@ def lying_csr(crow: list[int], columns: list[int], values: list[float]) -> Any:
         ((X.numpy(), PAIR), "x is a ndarray: give a torch tensor"),
         ((X, None), "edge_index is a NoneType"),
         # torch would multiply with these and read memory out of bounds
-        ((X, lying_csr([0, 1, 2], [0, 10**6], [1.0, 1.0])), "a link names node 1000000"),
-        ((X, lying_csr([0, 1, 9], [0, 1], [1.0, 1.0])), "no whole CSR tensor"),
-        ((X, lying_csr([0, 3, 2], [0, 1], [1.0, 1.0])), "no whole CSR tensor"),
-        ((X, lying_csr([1, 2, 3], [0, 1], [1.0, 1.0])), "no whole CSR tensor"),
-        ((X, lying_csr([5, 6, 7], [0, 1], [1.0, 1.0])), "no whole CSR tensor"),
-        ((X, lying_csr([-(10**6), 1 - 10**6, 2 - 10**6], [0, 1], [1.0, 1.0])), "no whole CSR tensor"),
-        ((X, lying_csr([0, 2], [0, 1], [1.0, 1.0])), "no whole CSR tensor"),
-        ((X, lying_csr([0, 1, 2, 2], [0, 1], [1.0, 1.0])), "no whole CSR tensor"),
-        ((X, lying_csr([0, 1, 2], [0, 1], [1.0])), "no whole CSR tensor"),
+        ((X, lying_csr([0, 1, 2], [0, 10**6], [1.0, 1.0])), "edge_index has node 1000000"),
+        ((X, lying_csr([0, 1, 9], [0, 1], [1.0, 1.0])), "is not a valid CSR tensor"),
+        ((X, lying_csr([0, 3, 2], [0, 1], [1.0, 1.0])), "is not a valid CSR tensor"),
+        ((X, lying_csr([1, 2, 3], [0, 1], [1.0, 1.0])), "is not a valid CSR tensor"),
+        ((X, lying_csr([5, 6, 7], [0, 1], [1.0, 1.0])), "is not a valid CSR tensor"),
+        ((X, lying_csr([-(10**6), 1 - 10**6, 2 - 10**6], [0, 1], [1.0, 1.0])), "is not a valid CSR tensor"),
+        ((X, lying_csr([0, 2], [0, 1], [1.0, 1.0])), "is not a valid CSR tensor"),
+        ((X, lying_csr([0, 1, 2, 2], [0, 1], [1.0, 1.0])), "is not a valid CSR tensor"),
+        ((X, lying_csr([0, 1, 2], [0, 1], [1.0])), "is not a valid CSR tensor"),
         ((X, PAIR, None, 7), "convolution: beta must be a number from 0 to 1, not 7"),
     ],
 )
@@ -132,11 +132,11 @@ def test_negatives_are_all_or_a_multiple(negatives: Any):
 
 
 def test_plug_ins_into_nothing():
-    with pytest.raises(ValueError, match="sharpen: there are no layers"):
+    with pytest.raises(ValueError, match="sharpen: expected a non-empty list of layers"):
         gt.sharpen([])
-    with pytest.raises(ValueError, match="supervise: there are no layers"):
+    with pytest.raises(ValueError, match="supervise: expected a non-empty list of layers"):
         gt.supervise((), torch.tensor([0]), torch.tensor([0]))
-    with pytest.raises(ValueError, match="sharpen: 5 is no layer"):
+    with pytest.raises(ValueError, match=r"sharpen: expected a torch\.nn\.Module, got 5"):
         gt.sharpen([5])
     with pytest.raises(ValueError, match="sharpen: decay must be a number from 0 to 1, not 2"):
         gt.sharpen([torch.nn.Linear(2, 2)], decay=2)
@@ -156,11 +156,11 @@ def test_labels_that_are_no_classes():
     layer, W = gt.SupervisedEmbedding(), torch.ones(2, 3)
     one = torch.tensor([0])
     for labels, nodes, message in (
-        (one + 3, one, "labels go from 3 to 3: there are 0 to 2"),
-        (one - 1, one, "labels go from -1 to -1"),
-        (one, one + 9, "nodes go from 9 to 9: there are 0 to 1"),
+        (one + 3, one, "labels range from 3 to 3: they must be within 0 … 2"),
+        (one - 1, one, "labels range from -1 to -1"),
+        (one, one + 9, "nodes range from 9 to 9: they must be within 0 … 1"),
         (one.float(), one, "labels are torch.float32"),
-        (torch.ones(1, 2), one, "labels have 2 columns and W 3"),
+        (torch.ones(1, 2), one, "labels have 2 columns but W has 3"),
     ):
         with pytest.raises(ValueError, match=message):
             layer(X, W, labels, nodes)

@@ -65,15 +65,15 @@ def test_columns_of_a_new_table_have_the_kinds_of_the_first(write):
     made = Preparation.fit(first, "none")
     assert made.encoding.categories == ("zip",)
     empty = read_features(write("g.csv", "id,zip,age\nx,,\ny,NA,\n"), encoding=made.encoding)
-    found = made.apply(empty)
-    assert dict(zip(found.names, dense(found)[0], strict=True)) == {
+    applied = made.apply(empty)
+    assert dict(zip(applied.names, dense(applied)[0], strict=True)) == {
         "zip=12": 0,
         "zip=EC1": 0,
         "zip=N1": 0,
         "zip=missing": 1,
         "age": 2.5,
     }
-    assert not [note for note in found.notes if "left out" in note]
+    assert not [note for note in applied.notes if "left out" in note]
     numbers = read_features(write("g.csv", "id,zip,age\nx,12,1\ny,12,2\n"), encoding=made.encoding)
     assert (numbers.names, numbers.kinds) == (("zip=12", "age"), ("category", "number"))
 

@@ -155,7 +155,7 @@ def test_a_damaged_database_is_one_sentence(make, cut):
         read_labels(f"{file}::people")
     assert "\n" not in str(caught.value)
     file.write_bytes(b"\0" * 4096)
-    with pytest.raises(ValueError, match="no SQLite or DuckDB database"):
+    with pytest.raises(ValueError, match="is not an SQLite or DuckDB database"):
         open_table(file)
 
 
@@ -215,7 +215,7 @@ def test_a_query_may_be_longer_than_the_name_of_a_file(make):
 
 
 def test_a_name_that_is_too_long_for_a_file_is_not_there():
-    with pytest.raises(FileNotFoundError, match=r"^x+\.csv is not there: check its name and folder\.$"):
+    with pytest.raises(FileNotFoundError, match=r"^x+\.csv does not exist: check its name and folder\.$"):
         open_table(f"{'x' * 300}.csv")
 
 

@@ -26,8 +26,8 @@ from gssl.io.dialect import sniff_dialect
     ],
 )
 def test_the_first_rows_tell_the_layout(write, text, delimiter, skip, header, names, sure):
-    found = sniff_dialect(write("e.txt", text))
-    assert (found.delimiter, found.skip, found.header, found.names, found.sure) == (
+    dialect = sniff_dialect(write("e.txt", text))
+    assert (dialect.delimiter, dialect.skip, dialect.header, dialect.names, dialect.sure) == (
         delimiter,
         skip,
         header,

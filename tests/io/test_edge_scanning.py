@@ -46,9 +46,9 @@ PLAIN = [
 def test_plain_text_is_scanned_to_the_same_edges(write, monkeypatch, name, text):
     path = write(name, text)
     expected = read_edges(path)
-    ids, found = scanned(path, monkeypatch)
+    ids, columns = scanned(path, monkeypatch)
     assert ids.tolist() == expected.ids.tolist()
-    edges = edge_tables.Edges(ids, found["a"], found["b"], found.get("weight"))
+    edges = edge_tables.Edges(ids, columns["a"], columns["b"], columns.get("weight"))
     assert listed(edges) == listed(expected)
     assert listed(read_edges(path)) == listed(expected)
 
@@ -79,11 +79,11 @@ def test_blocks_and_tables_of_any_size(write, monkeypatch, block):
     ]
     path = write("e.csv", "source,target,weight\n" + "\n".join(rows))
     expected = read_edges(path)
-    ids, found = scanned(path, monkeypatch, block)
+    ids, columns = scanned(path, monkeypatch, block)
     assert ids.tolist() == expected.ids.tolist()
-    assert listed(edge_tables.Edges(ids, found["a"], found["b"], found["weight"])) == listed(expected)
+    assert listed(edge_tables.Edges(ids, columns["a"], columns["b"], columns["weight"])) == listed(expected)
     # rows keep their order
-    assert (ids[found["a"][:3]] == [row.split(",")[0] for row in rows[:3]]).all()
+    assert (ids[columns["a"][:3]] == [row.split(",")[0] for row in rows[:3]]).all()
 
 
 @pytest.mark.parametrize(

@@ -67,8 +67,8 @@ def test_json_floats_lose_their_point_but_text_keeps_it(write, pairs):
 
 def test_weights(write, pairs):
     edges = read_edges(write("e.csv", "a,b,strength\nx,y,0.5\ny,z,2e1\n"))
-    found = dict(zip(edges.ids[edges.source], edges.weights, strict=True))
-    assert found == {"x": 0.5, "y": 20.0}
+    weights = dict(zip(edges.ids[edges.source], edges.weights, strict=True))
+    assert weights == {"x": 0.5, "y": 20.0}
     assert edges.notes == [f"{edges.name}: column 'strength' is taken as the weight of the edges."]
     assert read_edges(write("e.csv", "a,b,year\nx,y,1999\n")).weights is None
     assert read_edges(write("e.csv", "a,b,kind\nx,y,friend\n")).weights is None

@@ -53,7 +53,7 @@ def test_arrays(tmp_path):
                 "indptr": np.array([0, 1]),
                 "shape": np.array([1, 2]),
             },
-            "has 2 columns but names another",
+            "has a column index outside its 2 columns",
         ),
         ({"ids": np.array(["a"], dtype=object), "features": np.eye(1)}, "Python objects"),
         ({"ids": np.array([2**31], dtype="<u4").view("<U1"), "features": np.eye(1)}, "that do not exist"),

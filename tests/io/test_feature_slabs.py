@@ -223,7 +223,7 @@ def test_tables(kind, suffix, write):
 def test_a_note_about_a_label_and_its_text(write):
     path = write("f.csv", "id,x,label\na,1,spy\nb,2,cook\n")
     assert map_features(str(path)).notes == [
-        f"{path}: column 'label' is named like a label and is no feature."
+        f"{path}: column 'label' is named like a label and not used as a feature."
     ]
 
 
@@ -250,7 +250,7 @@ def test_array_files(kind, tmp_path):
 def test_files_that_are_not_there(tmp_path, write):
     for read in (map_features, read_features):
         for name in ("x.npy", "x.npz", "x.csv"):
-            with pytest.raises(FileNotFoundError, match="is not there"):
+            with pytest.raises(FileNotFoundError, match="does not exist"):
                 read(str(tmp_path / name))
     np.save(tmp_path / "x.npy", _X)
     compare(str(tmp_path / "x.npy"), "refused")

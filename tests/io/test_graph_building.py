@@ -121,9 +121,9 @@ def test_parts_are_about_equal_also_where_one_node_has_most_links(tmp_path, monk
     between = graph_building._Build._between
 
     def noted(build, low, high):
-        found = between(build, low, high)
-        sizes.append(len(found.key))
-        return found
+        pairs = between(build, low, high)
+        sizes.append(len(pairs.key))
+        return pairs
 
     monkeypatch.setattr(graph_building._Build, "_between", noted)
     star = "SELECT 0 AS source, range + 1 AS target FROM range(500000)"
@@ -154,7 +154,7 @@ def test_the_order_of_a_table_of_nodes_and_its_lonely_nodes(write, tmp_path):
     [
         ("source,target\na,\n,b\n", r"e\.csv, row 1: column 'target' has no id"),
         ("source,target\n,b\n", r"e\.csv, row 1: column 'source' has no id"),
-        ("source,target,weight\na,b,1\nb,c,-2\n", r"e\.csv, row 2: column 'weight' is '-2', and a weight"),
+        ("source,target,weight\na,b,1\nb,c,-2\n", r"e\.csv, row 2: column 'weight' is '-2', but a weight"),
         ("source,target\n", r"e\.csv has no edges"),
         ("source,target\na,b\nc\n", r"e\.csv, line 3 has 1 cell where there should be 2"),
         ("source,target,weight\na,b,1e308\na,b,1e308\n", "more than float64 can hold"),
@@ -181,7 +181,7 @@ def test_bad_places_and_budgets(write, tmp_path):
     with pytest.raises(FileExistsError, match="store already exists"):
         build_graph_store(file, tmp_path / "store")
     (tmp_path / "store" / "manifest.json").write_text("{}")
-    with pytest.raises(ValueError, match="no manifest of a graph store"):
+    with pytest.raises(ValueError, match="is not the manifest of a graph store"):
         open_graph_store(tmp_path / "store")
 
 
@@ -201,8 +201,8 @@ building.build_graph_store(sys.argv[1], sys.argv[2])
 """
 
 
-def stopped_at(stage, file, place, least=1 << 20):
-    command = [sys.executable, "-c", KILLED, str(file), str(place), stage, str(least)]
+def stopped_at(stage, file, store, least=1 << 20):
+    command = [sys.executable, "-c", KILLED, str(file), str(store), stage, str(least)]
     child = subprocess.Popen(command, stdout=subprocess.PIPE)
     assert child.stdout.readline() == b"there\n"
     return child
@@ -212,13 +212,13 @@ def stopped_at(stage, file, place, least=1 << 20):
 @pytest.mark.parametrize("text", ["source,target\nb,a\na,007\n007,007\n", "user,item\n1,1\n2,\n3,1\n"])
 def test_a_kill_leaves_no_store_and_the_next_build_goes_on(write, tmp_path, monkeypatch, stage, text):
     file = write("e.csv", text)
-    place = tmp_path / "store"
-    child = stopped_at(stage, file, place)
+    store = tmp_path / "store"
+    child = stopped_at(stage, file, store)
     with pytest.raises(OSError, match="is being built by another process"):
-        build_graph_store(file, place)
+        build_graph_store(file, store)
     os.kill(child.pid, signal.SIGKILL)
     child.wait()
-    assert not place.exists()
+    assert not store.exists()
     stages = []
     plain = graph_building._Build._store
 
@@ -227,10 +227,10 @@ def test_a_kill_leaves_no_store_and_the_next_build_goes_on(write, tmp_path, monk
         plain(build, name, query, **options)
 
     monkeypatch.setattr(graph_building._Build, "_store", noted)
-    same(build_graph_store(file, place), assemble(read_edges(file)))
+    same(build_graph_store(file, store), assemble(read_edges(file)))
     assert stages == (["coded", "facts"] if stage == "number_nodes" else [])
     assert sorted(path.name for path in tmp_path.iterdir()) == ["e.csv", "store"]
-    assert sorted(path.name for path in place.iterdir()) == [
+    assert sorted(path.name for path in store.iterdir()) == [
         "ids.parquet",
         "indices.npy",
         "indptr.npy",
@@ -240,8 +240,8 @@ def test_a_kill_leaves_no_store_and_the_next_build_goes_on(write, tmp_path, monk
 
 def test_a_kill_after_a_scan_goes_on_with_its_rows(write, tmp_path, monkeypatch):
     file = write("e.csv", "source,target\nb,a\na,007\n,b\n007,007\n")
-    place = tmp_path / "store"
-    child = stopped_at("number_nodes", file, place, least=0)
+    store = tmp_path / "store"
+    child = stopped_at("number_nodes", file, store, least=0)
     os.kill(child.pid, signal.SIGKILL)
     child.wait()
 
@@ -249,14 +249,14 @@ def test_a_kill_after_a_scan_goes_on_with_its_rows(write, tmp_path, monkeypatch)
         raise AssertionError("the rows are there already")
 
     monkeypatch.setattr(graph_building._Build, "_scan", scanned_again)
-    same(build_graph_store(file, place), assemble(read_edges(file)))
+    same(build_graph_store(file, store), assemble(read_edges(file)))
     assert sorted(path.name for path in tmp_path.iterdir()) == ["e.csv", "store"]
 
 
 def test_a_database_that_a_kill_left_unreadable_is_thrown_away(write, tmp_path):
     file = write("e.csv", "source,target\nb,a\na,007\n")
-    place = tmp_path / "store"
-    child = stopped_at("number_nodes", file, place)
+    store = tmp_path / "store"
+    child = stopped_at("number_nodes", file, store)
     os.kill(child.pid, signal.SIGKILL)
     child.wait()
     part = tmp_path / ".store.part"
@@ -265,28 +265,28 @@ def test_a_database_that_a_kill_left_unreadable_is_thrown_away(write, tmp_path):
         part.mkdir(exist_ok=True)
         for name, content in (kept | {"build.duckdb": left}).items():
             (part / name).write_bytes(content)
-        same(build_graph_store(file, place), assemble(read_edges(file)))
+        same(build_graph_store(file, store), assemble(read_edges(file)))
         assert sorted(path.name for path in tmp_path.iterdir()) == ["e.csv", "store"]
-        shutil.rmtree(place)
+        shutil.rmtree(store)
 
 
 def test_a_kill_and_other_tables_begin_anew(write, tmp_path):
     file = write("e.csv", "source,target\nb,a\n")
-    place = tmp_path / "store"
-    child = stopped_at("merge", file, place)
+    store = tmp_path / "store"
+    child = stopped_at("merge", file, store)
     os.kill(child.pid, signal.SIGKILL)
     child.wait()
     time.sleep(0.01)
     file.write_text("source,target\nx,y\ny,z\n")
-    same(build_graph_store(file, place), assemble(read_edges(file)))
+    same(build_graph_store(file, store), assemble(read_edges(file)))
 
 
 def test_the_manifest_tells_what_is_there(write, tmp_path):
     build_graph_store(write("e.csv", "source,target\na,b\nb,a\nb,b\n"), tmp_path / "store")
-    told = json.loads((tmp_path / "store" / "manifest.json").read_text())
-    assert (told["nodes"], told["edges"], told["weighted"]) == (2, 1, False)
-    assert told["facts"]["self_loops"] == 1
-    assert told["facts"]["two_way"] == 1
+    manifest = json.loads((tmp_path / "store" / "manifest.json").read_text())
+    assert (manifest["nodes"], manifest["edges"], manifest["weighted"]) == (2, 1, False)
+    assert manifest["facts"]["self_loops"] == 1
+    assert manifest["facts"]["two_way"] == 1
 
 
 BOUNDED = """

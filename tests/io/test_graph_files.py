@@ -119,9 +119,9 @@ def test_a_damaged_graph_file_is_one_sentence(file, share):
 
 def test_a_graph_in_json_must_have_ids(write):
     for nodes, links in (("[{}]", "[]"), ('[{"id":1}]', '[{"source":1}]'), ("[3]", "[]")):
-        with pytest.raises(ValueError, match="is no graph in node-link form"):
+        with pytest.raises(ValueError, match="is not in node-link form"):
             read_edges(write("g.json", f'{{"nodes":{nodes},"links":{links}}}'))
-    with pytest.raises(ValueError, match="a link names '2', which is the id of no node"):
+    with pytest.raises(ValueError, match="a link has the end '2', which is not the id of a node"):
         read_edges(write("g.json", '{"nodes":[{"id":1}],"links":[{"source":1,"target":2}]}'))
     with pytest.raises(ValueError, match="1 node with the id of another"):
         read_edges(write("g.json", '{"nodes":[{"id":1},{"id":"1"}],"links":[]}'))

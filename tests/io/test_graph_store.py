@@ -35,7 +35,10 @@ def test_damaged_weights_are_refused(write, tmp_path, weights):
 
 @pytest.mark.parametrize(
     ("key", "value", "message"),
-    [("version", 99, "was made by a newer gssl"), ("format", "other", "is no manifest of a graph store")],
+    [
+        ("version", 99, "was made by a newer gssl"),
+        ("format", "other", "is not the manifest of a graph store"),
+    ],
 )
 def test_foreign_manifests_are_refused(write, tmp_path, key, value, message):
     build_graph_store(write("e.csv", "source,target\na,b\nb,c\n"), tmp_path / "store")

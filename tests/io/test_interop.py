@@ -177,7 +177,7 @@ def test_pyg_errors():
         from_pyg(SimpleNamespace())
     with pytest.raises(ValueError, match="2 × edges"):
         from_pyg(SimpleNamespace(edge_index=np.zeros((3, 3), dtype=int)))
-    with pytest.raises(ValueError, match="from 0 to 1"):
+    with pytest.raises(ValueError, match="outside 0 to 1"):
         from_pyg(SimpleNamespace(edge_index=np.array([[0], [7]]), num_nodes=2))
     with pytest.raises(ValueError, match="one class per node"):
         from_pyg(SimpleNamespace(edge_index=np.array([[0], [1]]), y=np.eye(2)))

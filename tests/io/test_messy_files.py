@@ -33,10 +33,10 @@ def classify(tmp_path, monkeypatch):
         if not ok:
             return lines[-1]
         with Path("p.csv").open(newline="") as stream:
-            found = {row["id"]: row["label"] for row in csv.DictReader(stream)}
+            labels_read = {row["id"]: row["label"] for row in csv.DictReader(stream)}
         notes = [line.removeprefix("note: ") for line in lines if line.startswith("note: ")]
         # kernels are compiled only in the first run on a machine
-        return found, [note for note in notes if not note.startswith("compiled ")]
+        return labels_read, [note for note in notes if not note.startswith("compiled ")]
 
     return classify
 
@@ -57,8 +57,8 @@ EDGES = {
 
 @pytest.mark.parametrize("name", EDGES)
 def test_edges(name, classify, tmp_path):
-    found, notes = classify(name)
-    assert found == TRUTH
+    predicted, notes = classify(name)
+    assert predicted == TRUTH
     assert notes == [f"{name}: {note}" for note in EDGES[name]]
     edges = read_edges(MESSY / name)
     assert (len(edges.source), edges.weights) == (12, None)
@@ -75,10 +75,10 @@ def test_matrix_market_has_a_line_of_sizes_that_is_no_edge():
 
 
 def test_no_header_forces_it(classify):
-    found, notes = classify("edges_without_header.csv", more=["--no-header"])
+    predicted, notes = classify("edges_without_header.csv", more=["--no-header"])
     # it applies to the labels too, whose header then becomes a node
-    assert found.items() >= TRUTH.items()
-    assert set(found) - set(TRUTH) == {"id"}
+    assert predicted.items() >= TRUTH.items()
+    assert set(predicted) - set(TRUTH) == {"id"}
     assert "the first line" not in " ".join(notes)
 
 
@@ -98,14 +98,16 @@ LABELS = {
 
 @pytest.mark.parametrize("name", LABELS)
 def test_labels(name, classify):
-    found, notes = classify(labels=name)
-    assert found == TRUTH
+    predicted, notes = classify(labels=name)
+    assert predicted == TRUTH
     assert notes == [f"{name}: {note}" for note in LABELS[name]]
 
 
 def test_markers_may_be_set(classify):
-    found, notes = classify(labels="labels_with_missing_markers.csv", more=["--na", "nan", "--na", "None"])
-    assert found["bob"] == "NA"
+    predicted, notes = classify(
+        labels="labels_with_missing_markers.csv", more=["--na", "nan", "--na", "None"]
+    )
+    assert predicted["bob"] == "NA"
     assert notes == [
         "labels_with_missing_markers.csv: 2 cells taken as no label: 'nan' (1), 'None' (1) (--na sets which)."
     ]
@@ -122,8 +124,8 @@ def test_measurements_are_no_labels(classify):
 
 def test_labels_of_unknown_ids(classify):
     name = "labels_of_unknown_ids.csv"
-    found, notes = classify(labels=name)
-    assert found == TRUTH | {"zoe": "spy"}
+    predicted, notes = classify(labels=name)
+    assert predicted == TRUTH | {"zoe": "spy"}
     assert notes == [
         f"{name}: 1 id that no other table has became nodes without edges: 'zoe'.",
         "1 node without any edge.",
@@ -136,8 +138,8 @@ def test_labels_of_unknown_ids(classify):
 @pytest.mark.parametrize("more", [(), ("--memory", "500MB", "--method", "sgc")])
 def test_features_with_missing_cells(classify, more):
     name = "features_with_missing_cells.csv"
-    found, notes = classify(features=name, more=more)
-    assert found == TRUTH
+    predicted, notes = classify(features=name, more=more)
+    assert predicted == TRUTH
     assert notes == [
         f"{name}: 2 missing cells became the category 'missing': 'city' (2).",
         f"{name}: 2 columns of measurements are standardised (mean 0, deviation 1).",
@@ -147,8 +149,8 @@ def test_features_with_missing_cells(classify, more):
 
 def test_features_without_rows_for_some_nodes(classify):
     name = "features_without_rows_for_some_nodes.csv"
-    found, notes = classify(features=name)
-    assert found == TRUTH
+    predicted, notes = classify(features=name)
+    assert predicted == TRUTH
     assert notes == [
         f"{name}: rows of 4 word counts are scaled to sum to one.",
         f"{name}: 2 nodes without a row got zeros: 'cid', 'gus'.",
@@ -159,15 +161,15 @@ def test_features_without_rows_for_some_nodes(classify):
 
 @pytest.mark.parametrize("more", [(), ("--memory", "500MB", "--method", "sgc")])
 def test_features_with_numbers_in_other_notations(classify, more):
-    notes = {
+    expected = {
         "features_with_decimal_commas.csv": "decimal commas are read as points in 'height', 'income'.",
         "features_with_separated_thousands.csv": "commas are read as separators of thousands in 'income'.",
         "features_with_dates.csv": "dates (year-month-day) are read as days since 1970 in 'born'.",
     }
-    for name, note in notes.items():
-        found, said = classify(features=name, more=more)
-        assert found == TRUTH
-        assert said[0] == f"{name}: {note}"
+    for name, note in expected.items():
+        predicted, notes = classify(features=name, more=more)
+        assert predicted == TRUTH
+        assert notes[0] == f"{name}: {note}"
 
 
 def test_other_notations_give_these_numbers():
@@ -185,8 +187,8 @@ def test_other_notations_give_these_numbers():
 
 def test_long_features_under_other_names(classify):
     name = "features_in_long_format_under_other_names.csv"
-    found, notes = classify(features=name)
-    assert found == TRUTH
+    predicted, notes = classify(features=name)
+    assert predicted == TRUTH
     assert notes[0] == (
         f"{name}: each row is taken as one feature ('token') of an id ('doc_id') and its value ('n')."
     )
@@ -200,11 +202,11 @@ def test_an_id_that_is_there_twice_makes_no_long_table(classify):
 
 def test_a_node_called_na_is_kept_in_all_tables(classify, tmp_path):
     edges, features = "edges_with_a_node_called_NA.csv", "features_with_a_node_called_NA.csv"
-    found, notes = classify(edges, features=features)
-    assert found == TRUTH | {"NA": "cook"}
-    said = "'NA' is kept as node id; remove the rows with it where no id is known."
-    assert [note for note in notes if "'NA'" in note] == [f"{features}: {said}", f"{edges}: {said}"]
-    assert build_graph_store(MESSY / edges, tmp_path / "store").notes[0].endswith(said)
+    predicted, notes = classify(edges, features=features)
+    assert predicted == TRUTH | {"NA": "cook"}
+    kept = "'NA' is kept as node id; remove the rows with it where no id is known."
+    assert [note for note in notes if "'NA'" in note] == [f"{features}: {kept}", f"{edges}: {kept}"]
+    assert build_graph_store(MESSY / edges, tmp_path / "store").notes[0].endswith(kept)
 
 
 def test_features_whose_ids_lost_leading_zeros(classify):

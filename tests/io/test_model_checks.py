@@ -69,7 +69,7 @@ def drop(*names):
         ("embedding", put("head_", "classes_", np.array([0, 9])), "its head knows other classes"),
         ("embedding", put("embedder_", gssl.RidgeHead()), "its embedder is a RidgeHead"),
         ("smoothed", put("base_", "classes_", np.array([0, 9])), "its base knows other classes"),
-        ("calibrated", put("held_out_codes_", np.array([-1])), "names classes that are not there"),
+        ("calibrated", put("held_out_codes_", np.array([-1])), "has classes that do not exist"),
         ("calibrated", put("classifier_", "classes_", np.array(["a", "c"])), "its classifier knows other"),
         ("calibrated", put("classifier_", MODELS["sgc"]), "its classifier is a SGC"),
         ("auto", drop("intercept_"), "'intercept_' of its AutoClassifier is missing"),

@@ -284,10 +284,10 @@ def put(*path, value):
     """Return a function that changes one value of a model's metadata."""
 
     def change(metadata, tensors):
-        place = metadata["model"]
+        target = metadata["model"]
         for step in path[:-1]:
-            place = place[step]
-        place[path[-1]] = value
+            target = target[step]
+        target[path[-1]] = value
 
     return change
 
@@ -303,11 +303,11 @@ def whole(*path, value):
 
 def drop(*path, last):
     def change(metadata, tensors):
-        place = metadata["model"]
+        target = metadata["model"]
         for step in path:
-            place = place[step]
+            target = target[step]
         for name in last:
-            place.pop(name, None)
+            target.pop(name, None)
 
     return change
 
@@ -329,10 +329,10 @@ def classes(*values, dtype="<U1"):
 
 
 LIES = [
-    ("ogc", put("class", value="LogisticRegression"), "'LogisticRegression', which is no method"),
+    ("ogc", put("class", value="LogisticRegression"), "'LogisticRegression', which is not a method"),
     ("ogc", put("class", value="SGC"), "a SGC has no parameter"),
-    ("ogc", put("class", value="os.system"), "names the class 'os.system', which is no method of gssl"),
-    ("ogc", put("class", value=7), "no method of gssl"),
+    ("ogc", put("class", value="os.system"), "names the class 'os.system', which is not a method of gssl"),
+    ("ogc", put("class", value=7), "not a method of gssl"),
     ("ogc", put("params", value=7), "does not describe a model"),
     ("ogc", put("params", value=None), "does not describe a model"),
     ("ogc", put("params", "beta", value="much"), "the parameter 'beta' of its OGC is 'much'"),
@@ -354,14 +354,14 @@ LIES = [
     ("ogc", put("fitted", "n_features_in_", value=6), "does not fit the rest"),
     ("ogc", put("fitted", "coef_", value="nothing"), "numbers of 'coef_' are missing"),
     ("ogc", put("fitted", "coef_", value=None), "numbers of 'coef_' are missing"),
-    ("ogc", put("fitted", "_replayed", value=7), "'_replayed' is nothing that a saved model holds"),
+    ("ogc", put("fitted", "_replayed", value=7), "'_replayed' is not an attribute of a saved model"),
     ("ogc", tensor("coef_", lambda W: W.T), "'coef_' has shape"),
     ("ogc", tensor("coef_", lambda W: W[0]), "'coef_' has 1 dimensions"),
     ("ogc", tensor("coef_", lambda W: W.astype(np.int64)), "stored as int64"),
     ("ogc", tensor("coef_", lambda W: W.astype(np.float16)), "stored as float16"),
     ("ogc", tensor("coef_", lambda W: W * np.nan), "NaN or infinity"),
-    ("ogc", tensor("_fit_codes", lambda codes: codes + 5), "classes that are not there"),
-    ("ogc", tensor("transduction_", lambda codes: codes - 9), "classes that are not there"),
+    ("ogc", tensor("_fit_codes", lambda codes: codes + 5), "classes that do not exist"),
+    ("ogc", tensor("transduction_", lambda codes: codes - 9), "classes that do not exist"),
     ("ogc", tensor("reached_", lambda mask: mask[:3]), "'reached_' has shape"),
     ("ogc", drop("fitted", last=["coef_"]), "'coef_' of its OGC is missing"),
     ("ogc", drop("fitted", last=["_anchored"]), "only a part of what its OGC predicts with"),
@@ -371,7 +371,11 @@ LIES = [
     ("embedding", put("params", "head", value={"pairs": [[1]]}), "not made of pairs"),
     ("embedding", put("params", "depth", value=2), "a EmbeddingClassifier has no parameter 'depth'"),
     ("embedding", put("fitted", "coef_", value="x"), "a EmbeddingClassifier has no 'coef_'"),
-    ("embedding", put("fitted", "embedding_", value="x"), "'embedding_' is nothing that a saved model"),
+    (
+        "embedding",
+        put("fitted", "embedding_", value="x"),
+        "'embedding_' is not an attribute of a saved model",
+    ),
     ("embedding", put("fitted", "_fit_features", value={}), "'_fit_features' has no shape"),
     (
         "embedding",
@@ -416,7 +420,7 @@ LIES = [
     ("average", put("fitted", "_fit_inputs", "X", value="intercept_"), "'X' has 1 dimensions"),
     ("average", put("fitted", "_fit_inputs", "A", value=None), "the numbers of 'indptr' are missing"),
     ("average", put("fitted", "_fit_inputs", "A", "indices", value=None), "numbers of 'indices' are missing"),
-    ("average", tensor("_fit_inputs.A.indices", lambda k: k + 99), "24 columns but names another"),
+    ("average", tensor("_fit_inputs.A.indices", lambda k: k + 99), "a column index outside its 24 columns"),
     ("average", tensor("_fit_inputs.A.indices", np.zeros_like), "are not those between two nodes"),
     ("average", tensor("_fit_inputs.A.indptr", lambda k: k[::-1]), "row pointers"),
     ("average", drop("fitted", last=["_fit_inputs"]), "an average without the features and the graph"),
@@ -489,16 +493,16 @@ def test_one_part_that_does_not_fit_is_refused(rewritten, name, change, message)
 
 
 @pytest.mark.parametrize(
-    ("told", "message"),
+    ("changed", "message"),
     [
         ({"version": 99}, "is a model of format 99, .* reads format 3: update gssl"),
         ({"version": 1}, "is a model of format 1, .* reads format 3: fit the model again and save it"),
         ({"format": "other"}, "not a gssl model"),
     ],
 )
-def test_another_format_is_refused(rewritten, told, message):
+def test_another_format_is_refused(rewritten, changed, message):
     with pytest.raises(ValueError, match=rf"x\.gssl .*{message}"):
-        gssl.load(rewritten("ogc", lambda metadata, tensors: metadata.update(told)))
+        gssl.load(rewritten("ogc", lambda metadata, tensors: metadata.update(changed)))
 
 
 def test_settings_that_are_none_are_refused(rewritten):
@@ -525,7 +529,7 @@ def test_a_truncated_or_foreign_file_is_refused(tmp_path, graph):
     safetensors.numpy.save_file({"a": np.ones(2)}, bad, metadata={FORMAT: "{"})
     with pytest.raises(ValueError, match="not JSON"):
         gssl.load(bad)
-    with pytest.raises(FileNotFoundError, match="is not there"):
+    with pytest.raises(FileNotFoundError, match="does not exist"):
         gssl.load(tmp_path / "missing.gssl")
 
 

@@ -30,8 +30,8 @@ def in_memory(edges, weighted):
 @given(edges=EDGES, weighted=st.booleans(), length=st.sampled_from([1, 3, 1000]))
 def test_any_edges_in_parts_of_any_length(tmp_path_factory, edges, weighted, length):
     problem, folder = in_memory(edges, weighted), tmp_path_factory.mktemp("any")
-    place = {node: i for i, node in enumerate(problem.node_ids)}
-    links = [(place[a], place[b], w if weighted else 1.0) for a, b, w in edges]
+    number = {node: i for i, node in enumerate(problem.node_ids)}
+    links = [(number[a], number[b], w if weighted else 1.0) for a, b, w in edges]
     # if all weights are one, an edge listed twice still has weight one
     plain = max(w for *_, w in links) == 1 and all(w in (0, 1) for *_, w in links)
     kept = [(u, v, 1.0 if plain else w) for u, v, w in links if u != v and w]
@@ -40,7 +40,7 @@ def test_any_edges_in_parts_of_any_length(tmp_path_factory, edges, weighted, len
     for start in range(0, len(rows), length):
         row, column, side, weight = map(np.array, zip(*rows[start : start + length], strict=True))
         parts.append(Pairs(row << 32 | column << 1 | side, None if plain else weight))
-    facts = PairMerging(folder, len(place), not plain).run(parts)
+    facts = PairMerging(folder, len(number), not plain).run(parts)
     A = problem.adjacency
     assert np.load(folder / "indptr.npy").tolist() == A.indptr.tolist()
     assert np.load(folder / "indices.npy").tolist() == A.indices.tolist()
@@ -52,7 +52,7 @@ def test_any_edges_in_parts_of_any_length(tmp_path_factory, edges, weighted, len
 
 def test_pairs_are_sorted_by_key_and_then_by_weight():
     key, weight = np.array([7, 3, 7, 5, 7, 3]), np.array([0.3, 1.0, 0.1, 2.0, 0.2, 0.5])
-    found = Pairs(key, weight).sorted()
-    assert found.key.tolist() == [3, 3, 5, 7, 7, 7]
-    assert found.weight.tolist() == [0.5, 1.0, 2.0, 0.1, 0.2, 0.3]
+    ordered = Pairs(key, weight).sorted()
+    assert ordered.key.tolist() == [3, 3, 5, 7, 7, 7]
+    assert ordered.weight.tolist() == [0.5, 1.0, 2.0, 0.1, 0.2, 0.3]
     assert Pairs(key).sorted().key.tolist() == [3, 3, 5, 7, 7, 7]

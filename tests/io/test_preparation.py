@@ -39,16 +39,16 @@ def test_gaps_get_the_median_and_one_mark_for_equal_gaps(form, monkeypatch):
     X = [[1, NAN, NAN, 5], [3, NAN, NAN, 6], [NAN, 7, 4, 7], [100, 9, 5, 8]]
     given = features(as_form(X, form))
     made = Preparation.fit(given, "none")
-    found = made.apply(given)
-    assert found.names == ("x0", "x1", "x2", "x3", "x0=missing", "x1=missing")
+    applied = made.apply(given)
+    assert applied.names == ("x0", "x1", "x2", "x3", "x0=missing", "x1=missing")
     wanted = [[1, 8, 4.5, 5, 0, 1], [3, 8, 4.5, 6, 0, 1], [3, 7, 4, 7, 1, 0], [100, 9, 5, 8, 0, 0]]
-    np.testing.assert_array_equal(dense(found.matrix), wanted)
-    assert found.notes == [
+    np.testing.assert_array_equal(dense(applied.matrix), wanted)
+    assert applied.notes == [
         "f: filled 5 missing cells with the median of the column: 'x0' (1), 'x1' (2), 'x2' (2)."
     ]
     assert made.notes == ()
-    assert (mapped_file(found.matrix) is not None) == (form == "mapped")
-    assert issparse(found.matrix) == (form == "sparse")
+    assert (mapped_file(applied.matrix) is not None) == (form == "mapped")
+    assert issparse(applied.matrix) == (form == "sparse")
 
 
 def test_at_most_five_columns_are_named():
@@ -76,9 +76,9 @@ def test_measurements_are_standardised_and_flags_and_categories_stay(form):
     kinds = ("number", "number", "number", "category", "category")
     given = features(as_form(X, form), ("age", "income", "member", "city=a", "city=b"), kinds)
     made = Preparation.fit(given)
-    found = dense(made.apply(given).matrix)
-    np.testing.assert_allclose(found[:, :2], (X[:, :2] - X[:, :2].mean(0)) / X[:, :2].std(0), atol=1e-6)
-    np.testing.assert_array_equal(found[:, 2:], X[:, 2:])
+    prepared = dense(made.apply(given).matrix)
+    np.testing.assert_allclose(prepared[:, :2], (X[:, :2] - X[:, :2].mean(0)) / X[:, :2].std(0), atol=1e-6)
+    np.testing.assert_array_equal(prepared[:, 2:], X[:, 2:])
     assert made.notes == ("f: 2 columns of measurements are standardised (mean 0, deviation 1).",)
 
 
@@ -88,9 +88,9 @@ def test_many_categories_do_not_make_measurements_counts():
     X = np.column_stack([np.arange(20, 50), np.arange(30) * 100.0, cities])
     kinds = ("number", "number", *("category",) * 30)
     given = features(csr_array(X), kinds=kinds)
-    found = dense(Preparation.fit(given).apply(given).matrix)
-    np.testing.assert_allclose(found[:, :2].std(axis=0), 1, rtol=1e-5)
-    np.testing.assert_array_equal(found[:, 2:], cities)
+    prepared = dense(Preparation.fit(given).apply(given).matrix)
+    np.testing.assert_allclose(prepared[:, :2].std(axis=0), 1, rtol=1e-5)
+    np.testing.assert_array_equal(prepared[:, 2:], cities)
 
 
 def test_flags_and_embeddings_stay():
@@ -136,10 +136,10 @@ def test_new_tables_get_the_numbers_of_fit(form):
     made = Preparation.from_json(Preparation.fit(old).to_json())
     assert made == Preparation.fit(old)
     new = features(as_form([[7, 20, 3], [7, NAN, 5]], form), ("extra", "b", "a"))
-    found = made.apply(new)
+    applied = made.apply(new)
     scale_a, scale_b = np.std([1, 3, 5]), np.std([10, 20, 30])
-    np.testing.assert_allclose(dense(found.matrix), [[0, 0], [2 / scale_a, 0 / scale_b]], atol=1e-6)
-    assert found.notes == [
+    np.testing.assert_allclose(dense(applied.matrix), [[0, 0], [2 / scale_a, 0 / scale_b]], atol=1e-6)
+    assert applied.notes == [
         "f: left out 1 feature that the model does not know: 'extra'.",
         "f: filled 1 missing cell with the median of the column: 'b' (1).",
     ]
@@ -154,9 +154,9 @@ def test_new_tables_get_the_numbers_of_fit(form):
 
 def test_words_that_do_not_occur_again_are_zeros():
     made = Preparation.fit(features(csr_array([[1.0, 0, 0], [0, 1, 0], [0, 0, 1]]), ("p", "q", "r")))
-    found = made.apply(features(csr_array([[2.0, 2.0, 4.0]]), ("r", "p", "new")))
-    assert dense(found.matrix).tolist() == [[0.5, 0, 0.5]]
-    assert found.notes[1] == "f: 1 feature of the model is absent and taken as zero: 'q'."
+    applied = made.apply(features(csr_array([[2.0, 2.0, 4.0]]), ("r", "p", "new")))
+    assert dense(applied.matrix).tolist() == [[0.5, 0, 0.5]]
+    assert applied.notes[1] == "f: 1 feature of the model is absent and taken as zero: 'q'."
 
 
 def test_a_model_without_an_encoding_still_loads():
@@ -205,9 +205,9 @@ def test_aligning_50_000_names_hashes_each_a_few_times():
     names = tuple(CountedName(f"w{j}") for j in range(50_000))
     made = Preparation.fit(features(csr_array((2, len(names)), dtype=np.float32), names))
     new = features(csr_array((2, len(names)), dtype=np.float32), (*names[1:], CountedName("new")))
-    found = made.apply(new)
-    assert found.names == names
-    assert found.notes[0].endswith("left out 1 feature that the model does not know: 'new'.")
+    applied = made.apply(new)
+    assert applied.names == names
+    assert applied.notes[0].endswith("left out 1 feature that the model does not know: 'new'.")
 
 
 @pytest.mark.parametrize(

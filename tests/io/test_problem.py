@@ -53,8 +53,8 @@ def test_an_edge_list_in_both_directions_is_the_same():
 def test_what_is_odd_is_told():
     problem = assemble(edges([("a", "a"), ("a", "b"), ("a", "b"), ("b", "a"), ("b", "c"), ("d", "d")]))
     np.testing.assert_array_equal(problem.adjacency.toarray()[:3, :3], [[0, 1, 0], [1, 0, 1], [0, 1, 0]])
-    told = [note.removeprefix("the query: ") for note in problem.notes]
-    assert told == [
+    notes = [note.removeprefix("the query: ") for note in problem.notes]
+    assert notes == [
         "removed 2 self-loops.",
         "merged 1 repeated edge; an edge listed twice stays one.",
         "1 edge listed in both directions and 1 in one; directions are ignored.",
@@ -66,10 +66,10 @@ def test_weights_are_added_and_the_larger_direction_counts():
     rows = [("a", "b", 2), ("a", "b", 3), ("b", "c", 1), ("c", "b", 4), ("a", "c", 0)]
     problem = assemble(edges(rows, weighted=True))
     np.testing.assert_array_equal(problem.adjacency.toarray(), [[0, 5, 0], [5, 0, 4], [0, 4, 0]])
-    told = " ".join(problem.notes)
-    assert "has the sum of their weights" in told
-    assert "removed 1 edge of weight 0" in told
-    assert "1 edge of two weights, one per direction; the larger counts" in told
+    notes = " ".join(problem.notes)
+    assert "has the sum of their weights" in notes
+    assert "removed 1 edge of weight 0" in notes
+    assert "1 edge of two weights, one per direction; the larger counts" in notes
 
 
 def test_features_set_the_nodes():
@@ -151,7 +151,7 @@ def test_a_store_is_joined_like_tables(tmp_path):
 @pytest.mark.parametrize(
     ("node", "label_id", "hint"),
     [
-        ("7", "7.0", "made ids decimal"),
+        ("7", "7.0", "written the ids as decimals"),
         ("7", "007", "leading zeros"),
         ("007", "7", "leading"),
         ("7", "7 ", "spaces"),

@@ -39,16 +39,16 @@ def test_types_of_numbers(kind, expected):
 
 def test_texts_are_numbers_where_they_can_be():
     table = open_table("SELECT unnest(['1e3', 'true', 'False', 'x', NULL]) AS x")
-    found = table.fetch_columns(f"SELECT {number_sql(table.columns['x'])} AS x FROM {table.relation}")["x"]
-    np.testing.assert_array_equal(found, [1000, 1, 0, np.nan, np.nan])
+    numbers = table.fetch_columns(f"SELECT {number_sql(table.columns['x'])} AS x FROM {table.relation}")["x"]
+    np.testing.assert_array_equal(numbers, [1000, 1, 0, np.nan, np.nan])
 
 
 def test_codes_are_in_text_order():
     table = open_table("SELECT 1")
     table.execute("CREATE TEMP TABLE e AS SELECT 'x' AS a, 'w' AS b, 3 AS c")
-    texts, found = encode_texts(table, "e", ["a", "b"], ["c"])
+    texts, codes = encode_texts(table, "e", ["a", "b"], ["c"])
     assert texts.tolist() == ["w", "x"]
-    assert {name: values.tolist() for name, values in found.items()} == {"a": [1], "b": [0], "c": [3]}
+    assert {name: values.tolist() for name, values in codes.items()} == {"a": [1], "b": [0], "c": [3]}
 
 
 def test_words_for_errors():

@@ -85,7 +85,7 @@ def test_bad_gzip(tmp_path):
 
 
 def test_missing_things(tmp_path, write):
-    with pytest.raises(FileNotFoundError, match=r"e\.csv is not there"):
+    with pytest.raises(FileNotFoundError, match=r"e\.csv does not exist"):
         read_edges(tmp_path / "e.csv")
     with pytest.raises(FileNotFoundError, match=r"no file matches .*\*\.csv"):
         read_edges(tmp_path / "*.csv")

@@ -15,16 +15,16 @@ def facts(X=None, texts=None, names=(), n=4, A=None):
 
 def test_rare_words_are_stronger_than_common_ones():
     X = csr_array(np.array([[1, 1, 0], [1, 0, 1], [1, 0, 0], [1, 1, 0]], dtype=np.float32))
-    found = facts(X, names=("the", "graph", "ridge")).features(1)
-    assert [each["name"] for each in found] == ["ridge", "the"][:1]
-    assert found[0]["strength"] == 1.0
+    features = facts(X, names=("the", "graph", "ridge")).features(1)
+    assert [each["name"] for each in features] == ["ridge", "the"][:1]
+    assert features[0]["strength"] == 1.0
 
 
 def test_dense_features_are_compared_with_their_columns():
     X = np.array([[10.0, 0.0], [10.0, 0.1], [10.0, 0.0], [9.0, 5.0]], dtype=np.float32)
-    found = facts(X, names=("year", "size")).features(3)
-    assert {each["name"] for each in found} == {"year", "size"}
-    assert found[0]["value"] in (9.0, 5.0)
+    features = facts(X, names=("year", "size")).features(3)
+    assert {each["name"] for each in features} == {"year", "size"}
+    assert features[0]["value"] in (9.0, 5.0)
     assert facts(None).features(0) == []
 
 
@@ -51,18 +51,18 @@ def test_labelled_neighbours_come_first_then_strong_links():
 
 def test_search_prefers_equal_ids_then_beginnings_then_texts():
     texts = np.array(["about node2", None, "NODE1 <b>", "Straße"], dtype=object)
-    found = facts(texts=texts)
-    assert found.search("node1") == [1, 2]
-    assert found.search("NODE", limit=3) == [0, 1, 2]
-    assert found.search("STRASSE") == [3]
-    assert found.search("  ") == []
-    assert found.search("nothing") == []
+    cards = facts(texts=texts)
+    assert cards.search("node1") == [1, 2]
+    assert cards.search("NODE", limit=3) == [0, 1, 2]
+    assert cards.search("STRASSE") == [3]
+    assert cards.search("  ") == []
+    assert cards.search("nothing") == []
 
 
 def test_long_texts_are_cut():
-    found = facts(texts=np.array(["x" * 50, None, "", "y"], dtype=object))
-    assert found.text(0, 10) == "x" * 9 + "…"
-    assert [found.text(node) for node in (1, 2, 3)] == ["", "", "y"]
+    cards = facts(texts=np.array(["x" * 50, None, "", "y"], dtype=object))
+    assert cards.text(0, 10) == "x" * 9 + "…"
+    assert [cards.text(node) for node in (1, 2, 3)] == ["", "", "y"]
 
 
 def test_features_have_names_and_words_of_the_text_no_prefix():

@@ -74,8 +74,8 @@ def test_the_answer_does_not_depend_on_the_order_of_nodes():
     views = [(rng.standard_normal((900, 6)) + np.eye(6)[codes]).astype(np.float32) for _ in range(2)]
     L, order = np.arange(600), rng.permutation(900)
     before = InteractiveModel(views).fit(L, codes[L], 3)
-    places = np.sort(np.argsort(order)[L])
-    after = InteractiveModel([view[order] for view in views]).fit(places, codes[order][places], 3)
+    positions = np.sort(np.argsort(order)[L])
+    after = InteractiveModel([view[order] for view in views]).fit(positions, codes[order][positions], 3)
     np.testing.assert_allclose(after.distributions, before.distributions[order], rtol=1e-4)
 
 
@@ -89,11 +89,11 @@ def test_the_view_is_chosen_that_predicts_hidden_labels():
     rng = np.random.default_rng(0)
     codes = np.arange(60) % 2
     noise = rng.standard_normal((60, 5)).astype(np.float32)
-    told = (np.eye(5)[codes] + 0.01 * noise).astype(np.float32)
+    informative = (np.eye(5)[codes] + 0.01 * noise).astype(np.float32)
     L = np.arange(20)
-    for views in ([noise, told], [told, noise]):
+    for views in ([noise, informative], [informative, noise]):
         answer = InteractiveModel(views).fit(L, codes[L], 2)
-        assert answer.rows is told
+        assert answer.rows is informative
         assert answer.hits.all()
 
 

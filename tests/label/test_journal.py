@@ -259,7 +259,7 @@ def test_random_damage_is_reported_and_changes_no_intact_record(problem, path, o
 )
 def test_another_file_is_refused_and_stays(path, content):
     path.write_bytes(content)
-    with pytest.raises(ValueError, match="is no journal"):
+    with pytest.raises(ValueError, match="is not a journal"):
         Journal(path)
     assert path.read_bytes() == content
 

@@ -93,7 +93,7 @@ def test_nodes_that_are_not_in_the_graph_are_counted():
 
 
 def test_an_unknown_action_is_refused():
-    with pytest.raises(ValueError, match="'burn' is no action"):
+    with pytest.raises(ValueError, match="'burn' is not an action"):
         fresh().check({"do": "burn"})
 
 
@@ -112,8 +112,8 @@ def test_class_names_are_checked():
         ("a\x1b[31m", "control"),
         ("a\nb", "control"),
         ("\ud800", "control"),
-        (3, "text"),
-        (None, "text"),
+        (3, "string"),
+        (None, "string"),
     ]:
         with pytest.raises(ValueError, match=why):
             check_class_name(bad)

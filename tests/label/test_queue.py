@@ -33,14 +33,14 @@ def test_the_choice_is_that_of_the_equation_also_after_undo():
 
 def test_a_node_of_the_larger_group_comes_first_and_speaks_for_it():
     U = np.repeat(np.eye(2, dtype=np.float32), [30, 10], axis=0)
-    found = Queue(U).next(np.ones(40, dtype=np.float32), np.zeros(40, dtype=bool), np.array([], int))
-    assert found is not None
-    assert found[0] < 30
-    assert found[1] == 29
+    chosen = Queue(U).next(np.ones(40, dtype=np.float32), np.zeros(40, dtype=bool), np.array([], int))
+    assert chosen is not None
+    assert chosen[0] < 30
+    assert chosen[1] == 29
     # then its group is covered
     closed = np.zeros(40, dtype=bool)
-    closed[found[0]] = True
-    node, count = Queue(U).next(np.ones(40, dtype=np.float32), closed, np.array([found[0]]))
+    closed[chosen[0]] = True
+    node, count = Queue(U).next(np.ones(40, dtype=np.float32), closed, np.array([chosen[0]]))
     assert node >= 30
     assert count == 9
 

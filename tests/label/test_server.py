@@ -25,10 +25,10 @@ def ask(server):
     """Return a function that sends a request like the page; headers override its own, None removes one."""
 
     def ask(method, path, body=None, **headers):
-        usual = {"Host": f"127.0.0.1:{server.port}", "Cookie": f"{server.cookie}={server.secret}"}
+        default = {"Host": f"127.0.0.1:{server.port}", "Cookie": f"{server.cookie}={server.secret}"}
         if method == "POST":
-            usual |= {"Origin": f"http://127.0.0.1:{server.port}", "Content-Type": "application/json"}
-        given = {**usual, **{name.replace("_", "-"): value for name, value in headers.items()}}
+            default |= {"Origin": f"http://127.0.0.1:{server.port}", "Content-Type": "application/json"}
+        given = {**default, **{name.replace("_", "-"): value for name, value in headers.items()}}
         connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=20)
         connection.putrequest(method, path, skip_host=True, skip_accept_encoding=True)
         content = json.dumps(body).encode() if not isinstance(body, bytes | None) else body
@@ -39,9 +39,9 @@ def ask(server):
                 connection.putheader(name, value)
         connection.endheaders(content)
         answer = connection.getresponse()
-        found = answer.status, answer.read(), dict(answer.getheaders())
+        response = answer.status, answer.read(), dict(answer.getheaders())
         connection.close()
-        return found
+        return response
 
     return ask
 
@@ -207,8 +207,8 @@ def test_a_stale_action_is_answered_with_the_state_of_now(ask, session):
     ],
 )
 def test_bad_bodies_are_refused_in_a_sentence(ask, session, body, status):
-    found, answer, _ = ask("POST", "/api/act", body)
-    assert found == status
+    code, answer, _ = ask("POST", "/api/act", body)
+    assert code == status
     assert json.loads(answer)["error"]
     assert session.version == 0
 
@@ -313,7 +313,7 @@ def test_labels_go_in_and_out(ask, session):
     table = b'id,label\nn3,ash\nn4,"birch, white"\ngone,ash\n'
     status, body, _ = ask("POST", "/api/import?format=csv&version=0", table)
     assert status == 200
-    assert decode(body)[0]["said"] == "2 labels imported; 1 of unknown nodes left out."
+    assert decode(body)[0]["message"] == "2 labels imported; 1 of unknown nodes left out."
     status, content, headers = ask("GET", "/api/export?format=csv")
     assert content == b'id,label\nn3,ash\nn4,"birch, white"\n'
     assert headers["Content-Disposition"] == 'attachment; filename="labels.csv"'
@@ -411,7 +411,7 @@ def test_an_answer_is_bounded_however_many_nodes_are_labelled_at_once(make_probl
     session = server_module.Session(problem, layout=False)
     session.act({"do": "label", "nodes": [0], "label": truth[0]}, 0)
     session.act({"do": "label", "nodes": list(range(1, 1900)), "label": truth[1]}, 1)
-    found = session.suggest()
-    answer = server_module.frame(session, session.state() | {"card": session.card(*found)})
+    suggestion = session.suggest()
+    answer = server_module.frame(session, session.state() | {"card": session.card(*suggestion)})
     # three bytes per node, plus lists of bounded length
     assert len(answer) < 3 * 2000 + 30_000

@@ -21,8 +21,8 @@ HEAVY = {
 
 def test_importing_gssl_loads_nothing_heavy():
     code = f"import sys, gssl; print([name for name in {HEAVY} if name in sys.modules])"
-    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert found.stdout.strip() == "[]"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
 
 
 def test_the_command_line_loads_no_report():
@@ -30,8 +30,8 @@ def test_the_command_line_loads_no_report():
         "import sys, gssl.cli.app; "
         "print([m for m in sys.modules if m in ('altair', 'rich', 'torch', 'gssl.report')])"
     )
-    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert found.stdout.strip() == "[]"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
 
 
 # run the command, and print the modules of gssl that were loaded
@@ -79,5 +79,5 @@ def test_an_unknown_name_is_an_attribute_error():
 def test_importing_the_benchmarks_sets_no_threads():
     """Tests import them, and two processes with two OpenMP threads each would block each other in torch."""
     code = "import os; old = dict(os.environ); import benchmarks.accuracy.bench; print(os.environ == old)"
-    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert found.stdout.strip() == "True"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "True"

@@ -17,6 +17,6 @@ _spec.loader.exec_module(mutate)
 @pytest.mark.parametrize("mutant", mutate.MUTANTS, ids=lambda mutant: mutant.name)
 def test_what_a_mutant_breaks_occurs_once(mutant):
     folders = [ROOT / "src" / "gssl", ROOT, ROOT / "reproduction"]
-    found = [folder / mutant.file for folder in folders if (folder / mutant.file).exists()]
-    assert found[0].read_text(encoding="utf-8").count(mutant.old) == 1
+    files = [folder / mutant.file for folder in folders if (folder / mutant.file).exists()]
+    assert files[0].read_text(encoding="utf-8").count(mutant.old) == 1
     assert all((ROOT / name.split("::")[0]).exists() for name in mutant.tests)

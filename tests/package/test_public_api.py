@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 SNAPSHOT = Path(__file__).with_name("public_api.txt")
-ROOMS = (
+SUBPACKAGES = (
     "graph",
     "operators",
     "methods",
@@ -33,10 +33,10 @@ def public_api() -> str:
     import gssl
 
     lines = []
-    for room in ROOMS:
-        module = getattr(gssl, room)
+    for subpackage in SUBPACKAGES:
+        module = getattr(gssl, subpackage)
         for name in sorted(module.__all__):
-            lines += _lines(f"gssl.{room}.{name}", getattr(module, name))
+            lines += _lines(f"gssl.{subpackage}.{name}", getattr(module, name))
     lines += [f"gssl.{name}" for name in sorted(gssl.__all__)]
     return "\n".join(lines) + "\n"
 
@@ -70,7 +70,7 @@ def _signature(thing: Any) -> str:
 
 def test_names_and_signatures_are_those_that_were_promised():
     pytest.importorskip(
-        "torch_geometric", reason="the room of networks has names only where gssl[baselines] is"
+        "torch_geometric", reason="the subpackage of networks has names only where gssl[baselines] is"
     )
     difference = difflib.unified_diff(
         SNAPSHOT.read_text(encoding="utf-8").splitlines(),
@@ -81,8 +81,8 @@ def test_names_and_signatures_are_those_that_were_promised():
         "",
         0,
     )
-    told = "\n".join(difference)
-    assert not told, f"{told}\nIf it is meant: python {Path(__file__).name}, and a line in CHANGELOG.md."
+    lines = "\n".join(difference)
+    assert not lines, f"{lines}\nIf it is meant: python {Path(__file__).name}, and a line in CHANGELOG.md."
 
 
 if __name__ == "__main__":

@@ -52,7 +52,7 @@ def test_the_wheel_holds_what_is_needed_and_nothing_else(wheel: Path):
         names = archive.namelist()
         metadata = archive.read(next(name for name in names if name.endswith("/METADATA"))).decode()
     needed = ["py.typed", "datasets/data/cora.npz", "report/templates/page.html"]
-    needed += [f"{room}/__init__.pyi" for room in ("datasets", "io", "methods", "report")]
+    needed += [f"{name}/__init__.pyi" for name in ("datasets", "io", "methods", "report")]
     assert [name for name in needed if f"gssl/{name}" not in names] == []
     assert [name for name in names if not name.startswith(("gssl/", "gssl-"))] == []
     assert [name for name in names if name.endswith((".pyc", ".nbi", ".nbc"))] == []
@@ -103,13 +103,13 @@ def test_no_known_vulnerability_in_the_versions_that_are_tested(environment: Pat
     pinned = ["--requirement", ROOT / "constraints.txt", "--no-deps", "--disable-pip", "--format", "json"]
     done = run([environment, "-m", "pip_audit", *pinned, "--progress-spinner", "off", "--timeout", "30"])
     try:
-        told = json.loads(done.stdout)["dependencies"]
+        packages = json.loads(done.stdout)["dependencies"]
     except ValueError:
         pytest.skip(f"the list of vulnerabilities cannot be reached: {done.stderr.strip()[-200:]}")
     # if the list cannot be reached, pip-audit may skip every package and still succeed
-    unknown = [package["name"] for package in told if "skip_reason" in package]
-    if len(unknown) == len(told):
+    unknown = [package["name"] for package in packages if "skip_reason" in package]
+    if len(unknown) == len(packages):
         pytest.skip("the list of vulnerabilities cannot be reached: it knows none of the versions")
-    assert {package["name"]: package["vulns"] for package in told if package.get("vulns")} == {}
+    assert {package["name"]: package["vulns"] for package in packages if package.get("vulns")} == {}
     assert unknown == []
-    assert len(told) > 50
+    assert len(packages) > 50

@@ -50,8 +50,8 @@ def fit(name, problem, A=None):
     return model.fit(problem.X, problem.y, adjacency=problem.A if A is None else A)
 
 
-def assert_near(found, expected, atol=1e-5):
-    np.testing.assert_allclose(found, expected, rtol=0, atol=atol)
+def assert_near(actual, expected, atol=1e-5):
+    np.testing.assert_allclose(actual, expected, rtol=0, atol=atol)
 
 
 @pytest.mark.parametrize("name", CLASSIFIERS)

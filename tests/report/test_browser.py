@@ -55,10 +55,10 @@ def test_charts_are_drawn_and_fit_the_window(open_page, karate_page, width, sche
     assert (int(red.split("(")[1].split(",")[0]) > 128) == (scheme == "dark")
 
 
-def hover(tab, place):
+def hover(tab, k):
     points = tab.locator("[data-chart=map] .mark-symbol path")
-    points.nth(place).scroll_into_view_if_needed()
-    points.nth(place).hover(force=True)
+    points.nth(k).scroll_into_view_if_needed()
+    points.nth(k).hover(force=True)
     tooltip = tab.locator("#vg-tooltip-element.visible")
     tooltip.wait_for(timeout=5000)
     return tooltip
@@ -105,8 +105,8 @@ def test_hostile_names_are_shown_and_never_run(open_page, hostile_page):
     shown = tab.locator("#classes td.name").all_text_contents()
     assert {"__proto__", "constructor"} <= set(shown)
     assert tab.locator("img").count() == 0
-    for place in range(len(hostile_page.points) - 8, len(hostile_page.points)):
-        tooltip = hover(tab, place)
+    for k in range(len(hostile_page.points) - 8, len(hostile_page.points)):
+        tooltip = hover(tab, k)
         assert tooltip.locator("script, img").count() == 0
         tab.mouse.move(1, 1)
     tab.locator(".legend button").first.click()

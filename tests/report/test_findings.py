@@ -16,9 +16,9 @@ def test_classes_show_counts_and_how_good_they_are_on_hidden_labels(karate_page)
     assert sum(row.predicted for row in rows) == 14
     assert rows[0].width == 1.0
     for row in rows:
-        place = confusion.classes.index(row.name)
-        assert row.precision == confusion.precision[place]
-        assert row.recall == confusion.recall[place]
+        k = confusion.classes.index(row.name)
+        assert row.precision == confusion.precision[k]
+        assert row.recall == confusion.recall[k]
     without = class_rows(karate_page.predictions, None)
     assert {(row.precision, row.recall) for row in without} == {(None, None)}
 

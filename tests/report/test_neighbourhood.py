@@ -59,12 +59,10 @@ def test_a_label_of_its_own_needs_no_link():
 
 def test_names_are_escaped_and_colours_are_variables():
     hostile = "</text><script>alert(1)</script>"
-    found = draw_neighbourhood(
-        0, hostile, "b", VOICES, lambda _: Mark(hostile, hostile, 0, True), ["#123456"]
-    )
-    assert "<script" not in found
-    assert found.count('style="--color:#123456"') == 8
-    assert re.search("data-code=.0.", found)
+    svg = draw_neighbourhood(0, hostile, "b", VOICES, lambda _: Mark(hostile, hostile, 0, True), ["#123456"])
+    assert "<script" not in svg
+    assert svg.count('style="--color:#123456"') == 8
+    assert re.search("data-code=.0.", svg)
 
 
 def test_long_names_are_cut_in_the_middle():

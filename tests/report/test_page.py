@@ -68,7 +68,7 @@ def test_every_section_is_there_in_the_order_of_what_matters(karate):
         "learning", "next", "map", "confidence", "graph", "iterations", "run",
     ]  # fmt: skip
     text = " ".join(" ".join(karate.text).split())
-    for said in (
+    for sentence in (
         "We labelled 14 nodes from 20 labels. Expect about 95 % to be right; always guessing",
         "the largest class gives 55 %.",
         "5-fold label masking on 20 labels; the graph was never cut.",
@@ -79,7 +79,7 @@ def test_every_section_is_there_in_the_order_of_what_matters(karate):
         "12.3 seconds",
         "3 self-loops were removed.",
     ):
-        assert said in text
+        assert sentence in text
 
 
 def test_the_matrix_is_that_of_hidden_labels_unless_the_truth_is_known(karate, karate_page, tmp_path):
@@ -106,8 +106,8 @@ def test_a_model_that_is_no_better_than_the_largest_class_is_marked(karate_page,
 
 def test_every_chart_has_a_place_and_every_place_a_chart(karate):
     charts = json.loads(karate.data["application/json"])
-    places = [div["data-chart"] for div in karate.tags("div") if "data-chart" in div]
-    assert sorted(places) == sorted(charts)
+    elements = [div["data-chart"] for div in karate.tags("div") if "data-chart" in div]
+    assert sorted(elements) == sorted(charts)
     assert set(charts) == {"map", "confidences", "reliability", "curve-0", "learning"}
     assert len(charts["map"]["datasets"]["rows"]) == 34
     # values that are not finite are left out
@@ -142,8 +142,10 @@ def test_no_name_becomes_a_field_or_an_expression(hostile, hostile_names):
     charts = json.loads(hostile.data["application/json"])
     for chart in charts.values():
         del chart["datasets"]
-    said = json.dumps(charts, ensure_ascii=False)
-    assert not [name for name in hostile_names if name in said or json.dumps(name)[1:-1] in said]
+    specification = json.dumps(charts, ensure_ascii=False)
+    assert not [
+        name for name in hostile_names if name in specification or json.dumps(name)[1:-1] in specification
+    ]
 
 
 def test_cora_stays_below_three_megabytes(tmp_path, page_of):
@@ -221,8 +223,8 @@ def test_a_missing_extra_is_named(karate_page, tmp_path, monkeypatch, package):
 
 def test_drawing_is_loaded_only_when_a_page_is_written():
     code = "import sys, gssl.report; print([m for m in ('jinja2', 'vl_convert') if m in sys.modules])"
-    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert found.stdout.strip() == "[]"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
 
 
 def test_reasons_doubts_and_the_learning_curve_are_told(karate_page, tmp_path):

@@ -42,12 +42,12 @@ def test_a_part_alone_leaves_out_the_other(part):
 
 def means(**best):
     """Return accuracies that are equal at all depths except the best, 8."""
-    found = {}
+    numbers = {}
     for group in ("OGC", "GGC", "GGCM"):
         for row in PARTS:
             for depth in DEPTHS:
-                found[group, row, str(depth)] = best.get(row.split()[0], 70.0) if depth == 8 else 60.0
-    return found
+                numbers[group, row, str(depth)] = best.get(row.split()[0], 70.0) if depth == 8 else 60.0
+    return numbers
 
 
 def test_claims_are_about_the_best_depths():
@@ -69,7 +69,7 @@ def test_negatives_are_as_many_as_the_column_says():
 
 
 def test_claims_about_negatives():
-    stable = {entry.place: 80.0 for entry in NEGATIVES.entries}
+    stable = {entry.position: 80.0 for entry in NEGATIVES.entries}
     assert all(claim.holds(stable) for claim in NEGATIVES.claims)
     jump = stable | {("Cora", "GGC", "40|E|"): 81.1, ("Pubmed", "GGCM", "all pairs"): 78.9}
     assert [claim.holds(jump) for claim in NEGATIVES.claims] == [False, True, True, True, True, False]

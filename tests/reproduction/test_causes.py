@@ -9,27 +9,27 @@ from reproduction.spec import Cell, Entry
 
 
 def test_every_cause_is_about_rows_and_shown_by_places_that_there_are():
-    places = {(name, entry.place) for name, artefact in ARTEFACTS.items() for entry in artefact.entries}
+    positions = {(name, entry.position) for name, artefact in ARTEFACTS.items() for entry in artefact.entries}
     for cause in KNOWN:
         misses = [
             entry for entry in ARTEFACTS[cause.artefact].entries if cause.explains(cause.artefact, entry)
         ]
         assert misses, cause
-        assert all(cause.place(entry) in places for entry in misses), cause
+        assert all(cause.position(entry) in positions for entry in misses), cause
 
 
 def test_a_cause_needs_its_run():
     entry = Entry("OGC", "train", "Cora", published=83.7)
-    place = ("causes", ("", "OGC, train only, 64 iterations", "Cora"))
+    position = ("causes", ("", "OGC, train only, 64 iterations", "Cora"))
     assert cause_of("budget", entry, 79.0, {}) is None
     # a run that is farther from the published number explains nothing
-    assert cause_of("budget", entry, 79.0, {place: 78.0}) is None
-    text, value = cause_of("budget", entry, 79.0, {place: 80.8})
+    assert cause_of("budget", entry, 79.0, {position: 78.0}) is None
+    text, value = cause_of("budget", entry, 79.0, {position: 80.8})
     assert value == 80.8
     assert "the stopping rule" in text
     both = Entry("OGC", "train+validation", "Cora", published=86.9)
-    assert cause_of("budget", both, 79.0, {place: 80.8}) is None
-    assert cause_of("table1", entry, 79.0, {place: 80.8}) is None
+    assert cause_of("budget", both, 79.0, {position: 80.8}) is None
+    assert cause_of("table1", entry, 79.0, {position: 80.8}) is None
 
 
 def test_labels_that_are_learnt_by_heart_cost_less_than_table_8_says(needs_planetoid):
@@ -37,10 +37,10 @@ def test_labels_that_are_learnt_by_heart_cost_less_than_table_8_says(needs_plane
     pytest.importorskip("torch", reason="the extra 'torch' is not installed")
     row = "GCN that learns all labels by heart"
     (entry,) = (e for e in ARTEFACTS["causes"].entries if (e.row, e.column) == (row, "Cora"))
-    found = train_network(entry.cell, 0)
-    assert found["validation"] == 100
+    scores = train_network(entry.cell, 0)
+    assert scores["validation"] == 100
     # published: 70.2
-    assert found["accuracy"] > 82
+    assert scores["accuracy"] > 82
 
 
 @pytest.mark.parametrize(("name", "published"), [("cora", 5429), ("citeseer", 4732), ("pubmed", 44338)])

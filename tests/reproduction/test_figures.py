@@ -16,5 +16,5 @@ def test_numbers_of_a_chart_are_ours_and_the_published_ones(result):
 def test_methods_of_the_same_colour_have_other_shapes():
     charts = pytest.importorskip("reproduction.figures")
     count = len(charts.PALETTE)
-    looks = {(place % count, charts._shape(place)) for place in range(3 * count)}
+    looks = {(k % count, charts._shape(k)) for k in range(3 * count)}
     assert len(looks) == 3 * count

@@ -57,9 +57,9 @@ def test_a_row_that_cannot_be_run_is_said_why(run, monkeypatch, tmp_path):
         Entry("OAGS", "karate", published=83.9, absent="its equations are unknown"),
     )
     monkeypatch.setitem(ARTEFACTS, "tiny", Artefact("tiny", "Table 0", "Tiny", entries))
-    told = run("run", "tiny", "--rows", "magic", "--rows", "OAGS", "--out", "r").output
-    assert "note: magic is not run here: DeepMagic is not installed." in told
-    assert "note: OAGS is not run here: its equations are unknown." in told
+    output = run("run", "tiny", "--rows", "magic", "--rows", "OAGS", "--out", "r").output
+    assert "note: magic is not run here: DeepMagic is not installed." in output
+    assert "note: OAGS is not run here: its equations are unknown." in output
     assert "note:" not in run("run", "tiny", "--out", "r").output
 
 
@@ -133,7 +133,7 @@ def test_a_damaged_record_is_told_in_a_note(run, tiny, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "message"),
     [
         (("run", "tabel1"), "there is no artefact 'tabel1' (did you mean 'table1'?): choose from table1"),
         (("run",), "Missing argument"),
@@ -142,8 +142,8 @@ def test_a_damaged_record_is_told_in_a_note(run, tiny, tmp_path):
         (("page", "--records", "nothing"), "holds no results: run python -m reproduction all"),
     ],
 )
-def test_mistakes_get_one_sentence(run, tiny, arguments, told):
+def test_mistakes_get_one_sentence(run, tiny, arguments, message):
     result = run(*arguments, ok=False)
     assert result.exit_code == 2
-    assert told in result.output
+    assert message in result.output
     assert len(result.output.strip().splitlines()) == 1

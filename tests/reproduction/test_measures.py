@@ -91,15 +91,15 @@ def test_stopped_classifiers_take_so_many_iterations():
 
 def test_validation_nodes_choose_the_settings(split_karate):
     settings = {"method": "SGC", "depths": [1, 2, 8], "head": "ridge", "penalties": [1e-3, 10.0]}
-    found = list(candidates("karate", "public", settings, seed=0))
-    assert [(c.depth, c.penalty) for c in found] == [(k, p) for k in (1, 2, 8) for p in (1e-3, 10.0)]
-    best = choose(found)
-    assert best.validation == max(c.validation for c in found)
+    tried = list(candidates("karate", "public", settings, seed=0))
+    assert [(c.depth, c.penalty) for c in tried] == [(k, p) for k in (1, 2, 8) for p in (1e-3, 10.0)]
+    best = choose(tried)
+    assert best.validation == max(c.validation for c in tried)
     values = MEASURES["embedding"](Cell("embedding", "karate", settings), 0)
     right = best.predicted == split_karate.labels[split_karate.splits["public"]["test"]]
     assert values["accuracy"] == pytest.approx(100 * right.mean())
     assert values["depth"] == best.depth
-    assert values["validation@8"] == max(c.validation for c in found if c.depth == 8)
+    assert values["validation@8"] == max(c.validation for c in tried if c.depth == 8)
 
 
 @pytest.mark.usefixtures("split_karate")

@@ -31,15 +31,15 @@ def karate():
 def test_the_classifier_sees_smooth_features(karate):
     y = np.where(karate.labels == karate.labels[0], 3, 7)
     model = Recorder(np.full((34, 2), 0.5))
-    found = NDLSClassifier(model, depth=4, epsilon=0.1, alpha=0.2).fit(
+    classifier = NDLSClassifier(model, depth=4, epsilon=0.1, alpha=0.2).fit(
         karate.features, y, adjacency=karate.adjacency, validation=np.arange(5)
     )
-    U, shown, validation = found.model_.shown_
+    U, shown, validation = classifier.model_.shown_
     smooth = gssl.NDLS(4, 0.1, 0.2).fit_transform(karate.features, adjacency=karate.adjacency)
     assert_array_equal(U, smooth)
     assert_array_equal(shown, y)
     assert_array_equal(validation, np.arange(5))
-    assert found.n_iter_ == found.best_epoch_ == 1
+    assert classifier.n_iter_ == classifier.best_epoch_ == 1
 
 
 def test_validation_nodes_choose_how_often_predictions_are_smoothed(karate):

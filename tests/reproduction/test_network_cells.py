@@ -37,8 +37,8 @@ def test_validation_nodes_choose_among_changes(split_karate, monkeypatch):
     monkeypatch.setattr("reproduction.network_cells.scores", trained)
     choices = [{}, {"learning_rate": 0.2}, {"learning_rate": 0.3}]
     settings = {"method": "GCN", "params": {"learning_rate": 0.1}, "choices": choices}
-    found = MEASURES["network"](Cell("network", "karate", settings), 0)
-    assert found == {"accuracy": 70.0, "validation": 60.0, "choice": 1}
+    scores = MEASURES["network"](Cell("network", "karate", settings), 0)
+    assert scores == {"accuracy": 70.0, "validation": 60.0, "choice": 1}
 
 
 def test_a_network_trains_on_train_labels_alone_unless_its_budget_has_more(split_karate, monkeypatch):

@@ -31,8 +31,8 @@ def small():
 
 @pytest.fixture
 def links(small):
-    places = np.nonzero(small[0])
-    return torch.tensor(np.vstack(places)), torch.tensor(small[0][places])
+    ends = np.nonzero(small[0])
+    return torch.tensor(np.vstack(ends)), torch.tensor(small[0][ends])
 
 
 @pytest.fixture
@@ -274,8 +274,8 @@ def test_dropped_links_go_in_both_directions_at_the_rate():
     upper = np.triu(np.random.default_rng(0).random((n, n)) < 0.3, 1)
     A = upper | upper.T
     weight = np.where(A, 1.0 + np.arange(n)[:, None] + np.arange(n), 0.0)
-    places = np.nonzero(A)
-    links = torch.tensor(np.vstack(places)), torch.tensor(weight[places])
+    ends = np.nonzero(A)
+    links = torch.tensor(np.vstack(ends)), torch.tensor(weight[ends])
     torch.manual_seed(0)
     left = graphs.drop_links(*links, 0.4, training=True)
     kept = csr_array((left[1].numpy(), left[0].numpy()), (n, n)).toarray()

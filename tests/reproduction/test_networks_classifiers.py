@@ -118,8 +118,10 @@ def test_weight_decay_is_on_what_the_publication_says(name, decayed):
     network = build(name)(6, 2)
     names = {id(weight): key for key, weight in network.named_parameters()}
     groups = network.parameter_groups(0.25)
-    found = {names[id(w)] for group in groups if group.get("weight_decay") == 0.25 for w in group["params"]}
-    assert found == decayed
+    with_decay = {
+        names[id(w)] for group in groups if group.get("weight_decay") == 0.25 for w in group["params"]
+    }
+    assert with_decay == decayed
     assert sorted(names[id(w)] for group in groups for w in group["params"]) == sorted(names.values())
 
 

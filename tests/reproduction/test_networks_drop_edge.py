@@ -20,8 +20,8 @@ X = np.random.default_rng(1).normal(size=(5, 3))
 
 
 def links():
-    places = np.nonzero(A)
-    return torch.tensor(np.vstack(places)), torch.tensor(A[places])
+    ends = np.nonzero(A)
+    return torch.tensor(np.vstack(ends)), torch.tensor(A[ends])
 
 
 def predicted(network):

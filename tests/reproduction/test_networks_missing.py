@@ -62,7 +62,7 @@ def test_acmp_attracts_repels_and_has_a_double_well():
     network = layerwise.ACMP(3, 2, hidden=4, depth=3, beta=0.3, step=0.5)
     torch.nn.init.normal_(network.well)
     torch.nn.init.normal_(network.attraction)
-    found = predicted(network)
+    output = predicted(network)
     alpha, delta = (sigmoid(part.detach().numpy()) for part in (network.attraction, network.well))
     U = of(network.entrance)(X / np.abs(X).max(axis=1, keepdims=True))
     for _ in range(3):
@@ -70,7 +70,7 @@ def test_acmp_attracts_repels_and_has_a_double_well():
         for i, j in zip(*np.nonzero(A), strict=True):
             force[i] += (1.0 / (DEGREES[i] + 1.0) - 0.3) * (U[j] - U[i])
         U = in_double_well(U + 0.5 * alpha * force, delta, 0.5)
-    assert_allclose(found, of(network.exit)(relu(U)), rtol=1e-6)
+    assert_allclose(output, of(network.exit)(relu(U)), rtol=1e-6)
 
 
 def in_double_well(U, delta, time):
@@ -103,12 +103,12 @@ def test_acmp_does_not_depend_on_the_size_of_rows_nor_on_their_storage():
 
 def test_n_gcn_has_one_gcn_for_each_power():
     network = layerwise.NGCN(3, 2, hidden=4, depth=3)
-    found = predicted(network)
+    output = predicted(network)
     parts = []
     for k, (first, second) in enumerate(zip(network.first, network.second, strict=True)):
         power = np.linalg.matrix_power(A_HAT, k)
         parts.append(softmax(power @ of(second)(relu(power @ of(first)(X))), axis=1))
-    assert_allclose(found, of(network.exit)(np.hstack(parts)))
+    assert_allclose(output, of(network.exit)(np.hstack(parts)))
 
 
 def test_l2_gcn_trains_each_layer_by_its_own_loss():
@@ -133,7 +133,7 @@ def test_ordered_gnn_opens_its_gates_in_order():
     for norm in network.norms:
         torch.nn.init.normal_(norm.weight)
         torch.nn.init.normal_(norm.bias)
-    found = predicted(network)
+    output = predicted(network)
     first, *others = map(normalized, network.norms)
     U, g = first(relu(of(network.entrance)(X))), np.zeros((5, 3))
     for norm in others:
@@ -143,7 +143,7 @@ def test_ordered_gnn_opens_its_gates_in_order():
         g = g + (1.0 - g) * rising
         wide = np.repeat(g, 2, axis=1)
         U = norm(wide * U + (1.0 - wide) * M)
-    assert_allclose(found, of(network.exit)(U))
+    assert_allclose(output, of(network.exit)(U))
     with pytest.raises(ValueError, match="hidden must be a multiple of chunk, not 5 of 2"):
         gated.OrderedGNN(3, 2, hidden=5, chunk=2)
 
@@ -151,7 +151,7 @@ def test_ordered_gnn_opens_its_gates_in_order():
 def test_gated_attention_weighs_neighbours_and_gates_heads():
     layer = gated.GatedAttention(3, 4, heads=2, values=3, queries=2, pooled=5).double()
     with torch.no_grad():
-        found = layer(torch.as_tensor(X), LINKS).numpy()
+        output = layer(torch.as_tensor(X), LINKS).numpy()
     query, key = (of(part)(X).reshape(5, 2, 2) for part in (layer.query, layer.key))
     value, pooled = leaky(of(layer.value)(X).reshape(5, 2, 3)), of(layer.pool)(X)
     for i in range(5):
@@ -164,38 +164,38 @@ def test_gated_attention_weighs_neighbours_and_gates_heads():
                 taken[k] = w @ value[near, k]
         g = sigmoid(of(layer.gate)(np.concatenate([X[i], greatest, mean])))
         wanted = of(layer.out)(np.concatenate([X[i], (g[:, None] * taken).ravel()]))
-        assert_allclose(found[i], wanted)
+        assert_allclose(output[i], wanted)
 
 
 def test_gaan_is_gated_attention_between_linear_layers():
     network = gated.GaAN(3, 2, hidden=4, depth=2, heads=2, head_width=3)
-    found = predicted(network)
+    output = predicted(network)
     with torch.no_grad():
         U = torch.as_tensor(of(network.entrance)(X))
         for conv in network.convs:
             U = torch.as_tensor(leaky(conv(U, LINKS).numpy()))
-    assert_allclose(found, of(network.exit)(U.numpy()))
+    assert_allclose(output, of(network.exit)(U.numpy()))
 
 
 def test_sage_lstm_reads_sampled_neighbours():
     layer = Aggregation(3, 4, "lstm").double().eval()
     with torch.no_grad():
-        found = layer(torch.as_tensor(X), LINKS).numpy()
+        output = layer(torch.as_tensor(X), LINKS).numpy()
         again = layer(torch.as_tensor(X), LINKS).numpy()
         drawn = sampled_neighbours(csr_array(A), 10, torch.Generator().manual_seed(0))
         V = torch.as_tensor(X) @ layer.neighbours.weight.t()
         memory = layer.reader(V[drawn])[0][:, -1].numpy()
-    assert_allclose(found, again)
+    assert_allclose(output, again)
     own = X @ layer.own.weight.detach().numpy().T + layer.neighbours.bias.detach().numpy()
     memory[4] = 0.0  # node 4 has no neighbours
-    assert_allclose(found, own + memory)
+    assert_allclose(output, own + memory)
     for i in range(4):
         assert set(drawn[i].tolist()) <= set(np.flatnonzero(A[i]))
 
 
 def test_n2n_contrasts_neighbourhoods_with_nodes():
     network = contrast.N2N(3, dimensions=4, outputs=2, length=2.0, temperature=0.7, dropout=0.0).double()
-    found = network.loss(torch.as_tensor(X), LINKS).item()
+    loss = network.loss(torch.as_tensor(X), LINKS).item()
     W = network.first.weight.detach().numpy().T
     U = np.maximum(2.0 * X / np.linalg.norm(X, axis=1)[:, None] @ W, 0)
     assert_allclose(network.embed(torch.as_tensor(X), LINKS).detach().numpy(), U)
@@ -204,7 +204,7 @@ def test_n2n_contrasts_neighbourhoods_with_nodes():
     for Z in (U, of(network.second)(U)):
         S = loops @ Z / loops.sum(axis=1)[:, None]
         wanted -= ((Z * S).sum(axis=1) / 0.7 - logsumexp(Z @ Z.T / 0.7, axis=1)).mean()
-    assert_allclose(found, wanted)
+    assert_allclose(loss, wanted)
 
 
 def test_n2n_contrasts_the_nodes_it_drew():
@@ -219,9 +219,9 @@ def test_n2n_contrasts_the_nodes_it_drew():
         losses.append(
             sum(contrast.neighbourhood_contrast(*part, network.temperature).item() for part in parts)
         )
-    found = {network.loss(x, LINKS).item() for _ in range(20)}
-    assert len(found) > 1
-    assert all(np.isclose(losses, value).any() for value in found)
+    drawn_losses = {network.loss(x, LINKS).item() for _ in range(20)}
+    assert len(drawn_losses) > 1
+    assert all(np.isclose(losses, value).any() for value in drawn_losses)
 
 
 @pytest.mark.parametrize(

@@ -200,7 +200,7 @@ def test_on_another_graph_labels_move_nothing(path):
 
 
 @pytest.mark.parametrize(
-    ("name", "params", "told"),
+    ("name", "params", "message"),
     [
         ("GRAND", {}, "GRAND has no layers to plug into"),
         ("EigenGCN", {}, "EigenGCN has no layers to plug into"),
@@ -210,6 +210,6 @@ def test_on_another_graph_labels_move_nothing(path):
         ("Incep", {}, "Incep has no layers to plug into"),
     ],
 )
-def test_what_cannot_be_plugged_into_is_refused(name, params, told):
-    with pytest.raises(ValueError, match=told):
+def test_what_cannot_be_plugged_into_is_refused(name, params, message):
+    with pytest.raises(ValueError, match=message):
         plug(build(name, **params), D, C)

@@ -158,7 +158,7 @@ def test_every_epoch_is_told(name, blocks):
 
 
 @pytest.mark.parametrize(
-    ("name", "params", "said"),
+    ("name", "params", "message"),
     [
         ("DGI", {"dimensions": 0}, "DGI: dimensions must be a whole number from 1 on, not 0."),
         ("GAE", {"hidden": 1.5}, "GAE: hidden must be a whole number from 1 on, not 1.5."),
@@ -172,8 +172,8 @@ def test_every_epoch_is_told(name, blocks):
         ("VERSE", {"hidden": 3}, "VERSE has no parameter 'hidden'"),
     ],
 )
-def test_parameters_that_make_no_sense_are_refused(name, params, said, blocks):
-    with pytest.raises(ValueError, match=said):
+def test_parameters_that_make_no_sense_are_refused(name, params, message, blocks):
+    with pytest.raises(ValueError, match=message):
         embedder(name, **params).fit(blocks[0], adjacency=blocks[1])
 
 

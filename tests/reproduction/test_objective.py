@@ -20,16 +20,18 @@ from reproduction.spec import Cell
 def test_the_losses_of_ogc_are_those_of_its_history(problem):
     model = gssl.OGC(max_iter=12, agreement=1.0, random_state=0)
     history = model.fit(problem.X, problem.y, adjacency=problem.A).history_
-    found = list(losses_by_iteration("OGC", problem.X, model._fit_inputs.A, problem.y, iterations=12, seed=0))
-    np.testing.assert_allclose([losses.supervised for losses in found], history["classification_loss"])
-    np.testing.assert_allclose([losses.smoothing for losses in found], history["smoothing_loss"])
+    by_iteration = list(
+        losses_by_iteration("OGC", problem.X, model._fit_inputs.A, problem.y, iterations=12, seed=0)
+    )
+    np.testing.assert_allclose([losses.supervised for losses in by_iteration], history["classification_loss"])
+    np.testing.assert_allclose([losses.smoothing for losses in by_iteration], history["smoothing_loss"])
 
 
 def test_convolution_lowers_the_smoothing_loss_and_may_raise_the_sum(problem):
     A = gssl.graph.check_adjacency(problem.A)
-    found = list(losses_by_iteration("SGC", problem.X, A, problem.y, iterations=30, seed=0))
-    assert (np.diff([losses.smoothing for losses in found]) < 0).all()
-    assert any(losses.raised for losses in found)
+    by_iteration = list(losses_by_iteration("SGC", problem.X, A, problem.y, iterations=30, seed=0))
+    assert (np.diff([losses.smoothing for losses in by_iteration]) < 0).all()
+    assert any(losses.raised for losses in by_iteration)
 
 
 def test_ogc_ends_lowest_on_cora_and_lowers_the_sum_longest():
@@ -39,14 +41,16 @@ def test_ogc_ends_lowest_on_cora_and_lowers_the_sum_longest():
     except FileNotFoundError:
         pytest.skip("the Planetoid files are not on this machine")
     y = data.mask_labels("public", parts=("train",))
-    found = {
+    by_method = {
         method: list(losses_by_iteration(method, data.features, data.adjacency, y, iterations=16, seed=0))
         for method in METHODS
     }
-    sums = [found[m][-1].supervised + found[m][-1].smoothing for m in ("OGC", "lazy SGC", "SGC", "GGC")]
+    sums = [
+        by_method[m][-1].supervised + by_method[m][-1].smoothing for m in ("OGC", "lazy SGC", "SGC", "GGC")
+    ]
     assert sums == sorted(sums)
-    assert not any(losses.raised for losses in found["OGC"])
-    assert sum(losses.raised for losses in found["SGC"]) > 8
+    assert not any(losses.raised for losses in by_method["OGC"])
+    assert sum(losses.raised for losses in by_method["SGC"]) > 8
 
 
 def test_a_cell_gives_every_number_of_its_rows(split_karate, monkeypatch):
@@ -85,9 +89,9 @@ def test_the_layers_of_a_gcn_are_what_it_computes():
     A_hat = gssl.operators.normalized_adjacency(data.adjacency, np.float64).tocsr().toarray()
     U = X
     assert len(layers) == 2
-    for conv, found in zip(network.convs, layers, strict=True):
+    for conv, layer in zip(network.convs, layers, strict=True):
         U = np.maximum(A_hat @ U @ conv.lin.weight.detach().numpy().T + conv.bias.detach().numpy(), 0.0)
-        np.testing.assert_allclose(found, U, atol=1e-12)
+        np.testing.assert_allclose(layer, U, atol=1e-12)
     assert not any(len(conv._forward_hooks) for conv in network.convs)
     assert torch.is_grad_enabled()
 

@@ -59,8 +59,8 @@ def test_the_page_tells_the_budget_in_measured_numbers(tmp_path):
         if entry.row in ("OGC", "OGC, train only"):
             store.add(entry.cell, 0, {"accuracy": 80.0 if entry.row == "OGC" else 70.0}, seconds=1.0)
     page = reproduction_page([summarize(ARTEFACTS["table1"], store)])
-    told = "OGC reaches 70.0 / 70.0 / 70.0 with training labels alone and 80.0 / 80.0 / 80.0 with both"
-    assert told in page
+    sentence = "OGC reaches 70.0 / 70.0 / 70.0 with training labels alone and 80.0 / 80.0 / 80.0 with both"
+    assert sentence in page
 
 
 def test_the_page_tells_which_run_explains_a_difference(tmp_path):
@@ -93,8 +93,8 @@ def test_the_page_says_in_short_what_its_tables_show(tmp_path):
         for seed, value in enumerate(rows.get(entry.row, ()) if entry.column == "Cora" else ()):
             store.add(entry.cell, seed, {"accuracy": value}, seconds=1.0)
     page = reproduction_page([summarize(ARTEFACTS["splits"], store)])
-    told = "on the same labels (`splits`): Cora +1.0 (paired t-test over 3 seeds, p = "
-    assert f"OGC minus GGCM with a ridge head, {told}" in page
+    sentence = "on the same labels (`splits`): Cora +1.0 (paired t-test over 3 seeds, p = "
+    assert f"OGC minus GGCM with a ridge head, {sentence}" in page
     counts = "1 hold, 0 do not hold, 0 are not decided, and 29 are not measured"
     assert f"- Of 30 claims, {counts}" in page
     assert "OGC minus OGC" not in page

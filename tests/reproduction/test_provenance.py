@@ -42,7 +42,7 @@ TABLE = [near for near in range(3)]
 def toy(tmp_path, monkeypatch):
     """Return a function that hashes a newly written package, with some text in a file replaced."""
     monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.setattr(provenance, "_ROOMS", ("toy",))
+    monkeypatch.setattr(provenance, "_PACKAGES", ("toy",))
 
     def forget():
         for function in CACHED:
@@ -50,9 +50,9 @@ def toy(tmp_path, monkeypatch):
 
     def hashed(file="", old="", new=""):
         for name, text in FILES.items():
-            place = tmp_path / "toy" / name
-            place.parent.mkdir(parents=True, exist_ok=True)
-            place.write_text(text.replace(old, new) if name == file else text, encoding="utf-8")
+            path = tmp_path / "toy" / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text.replace(old, new) if name == file else text, encoding="utf-8")
         forget()
         return provenance.code_hash(frozenset({("toy.start", "measured")}))
 
@@ -106,9 +106,9 @@ def test_a_whole_module_may_be_meant(toy):
 
 def test_rooms_that_only_read_or_show_do_not_count():
     roots = [("reproduction.measures", "classify"), ("gssl.methods.ogc", "OGC")]
-    found = provenance._closure(roots)
-    assert {("gssl.operators.convolution", "normalized_adjacency"), roots[0]} <= found
-    rooms = {".".join(module.split(".")[:2]) for module, _ in found}
-    assert not rooms & {"gssl.cli", "gssl.io", "gssl.report", "gssl.scale"}
+    reached = provenance._closure(roots)
+    assert {("gssl.operators.convolution", "normalized_adjacency"), roots[0]} <= reached
+    packages = {".".join(module.split(".")[:2]) for module, _ in reached}
+    assert not packages & {"gssl.cli", "gssl.io", "gssl.report", "gssl.scale"}
     # other methods are not included
-    assert not {("gssl.methods.ggc", "GGC"), ("reproduction.measures", "tune_embedding")} & found
+    assert not {("gssl.methods.ggc", "GGC"), ("reproduction.measures", "tune_embedding")} & reached

@@ -42,10 +42,10 @@ def tables():
     if not PAPER.exists():
         pytest.skip("the paper's source is not beside the project")
     text = PAPER.read_text(encoding="utf-8").replace("C\\&S", "C and S")
-    found = re.findall(r"\\begin\{tabular\}(.*?)\\end\{tabular\}", text, flags=re.S)
+    bodies = re.findall(r"\\begin\{tabular\}(.*?)\\end\{tabular\}", text, flags=re.S)
 
     def rows(marker):
-        (table,) = [table for table in found if marker in table]
+        (table,) = [table for table in bodies if marker in table]
         return [[clean(field) for field in line.split("&")] for line in table.split("\\\\")]
 
     return rows
@@ -112,8 +112,8 @@ def test_table_5(tables):
     rows = [row for row in tables("GCN (k=1024)") if len(row) == 4][1:]
     read = {int(row[0].split()[0]): float(row[1][1:6]) for row in rows if "cdots" not in row[0]}
     assert read == SMOOTHED
-    for place, depth in ((2, 64), (3, 1024)):
-        read = {int(row[0].split()[0]): number(row[place][1:]) for row in rows if "cdots" not in row[0]}
+    for column, depth in ((2, 64), (3, 1024)):
+        read = {int(row[0].split()[0]): number(row[column][1:]) for row in rows if "cdots" not in row[0]}
         assert read == SMOOTHED_GCN[depth]
 
 
@@ -153,7 +153,7 @@ def test_table_9(tables):
 def test_reconstruction_claims_are_about_every_depth():
     """They hold for the published numbers; a worse depth refutes them, and a missing one raises KeyError."""
     claims = ARTEFACTS["reconstruction"].claims
-    means = {e.place: e.published for e in ARTEFACTS["reconstruction"].entries if e.published is not None}
+    means = {e.position: e.published for e in ARTEFACTS["reconstruction"].entries if e.published is not None}
     assert len(claims) == 6
     assert all(claim.holds(means) for claim in claims)
     worse = means | {("Cora", "GGCM", "64"): 81.0}
@@ -166,9 +166,9 @@ def test_reconstruction_claims_are_about_every_depth():
 
 def test_budget_claims():
     entries = ARTEFACTS["budget"].entries
-    means = {e.place: e.published for e in entries if e.column != "change" and e.published is not None}
+    means = {e.position: e.published for e in entries if e.column != "change" and e.published is not None}
     heads = {
-        e.place: 1.0 + (e.column == "train+validation")
+        e.position: 1.0 + (e.column == "train+validation")
         for e in entries
         if e.row.endswith((" + ridge", " + logistic"))
     }
@@ -185,31 +185,31 @@ def test_budget_claims():
 
 @pytest.mark.parametrize("artefact", ARTEFACTS.values(), ids=list(ARTEFACTS))
 def test_a_specification_is_whole(artefact):
-    places = [entry.place for entry in artefact.entries]
-    assert len(set(places)) == len(places)
+    positions = [entry.position for entry in artefact.entries]
+    assert len(set(positions)) == len(positions)
     cells = artefact.cells()
     assert cells
     assert {cell.measure for cell in cells} <= set(MEASURES)
     budgets = {entry.budget for entry in artefact.entries if entry.cell is not None}
     for entry in artefact.entries:
         if entry.cell is not None and entry.budget:
-            assert entry.budget == entry.cell.budget, entry.place
+            assert entry.budget == entry.cell.budget, entry.position
     assert budgets
 
 
 def shown(name, column=None):
     """Return the published numbers of an artefact by place."""
     entries = (entry for entry in ARTEFACTS[name].entries if column in (None, entry.column))
-    return {entry.place: entry.published for entry in entries if entry.published is not None}
+    return {entry.position: entry.published for entry in entries if entry.published is not None}
 
 
 def test_published_numbers_stand_in_their_own_place():
-    for place, graph in enumerate(("Cora", "Citeseer", "Pubmed")):
+    for k, graph in enumerate(("Cora", "Citeseer", "Pubmed")):
         for row in ROWS:
-            if row.published[place] is not None:
-                assert shown("table1")["", row.name, graph] == row.published[place]
+            if row.published[k] is not None:
+                assert shown("table1")["", row.name, graph] == row.published[k]
         for row, pairs in BUDGETS.items():
-            both, change = pairs[place]
+            both, change = pairs[k]
             assert shown("budget")[graph, row, "train+validation"] == both
             assert shown("budget")[graph, row, "change"] == change
             assert shown("budget")[graph, row, "train"] == pytest.approx(both - change)

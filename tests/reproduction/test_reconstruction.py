@@ -135,10 +135,10 @@ def test_self_loops_are_convolved_but_are_no_negatives(A, method, depth, monkeyp
         return seen[-1]
 
     monkeypatch.setattr(method, "_apply", noting)
-    found = filter_reconstruction_accuracy(method(depth), A, as_published=True)
+    accuracy = filter_reconstruction_accuracy(method(depth), A, as_published=True)
     F = dense_with_loops(A, method, depth)
     np.testing.assert_allclose(seen[0], F, atol=1e-12)
-    assert found == pytest.approx(reconstruction_accuracy(F, A, as_published=True), abs=1e-12)
+    assert accuracy == pytest.approx(reconstruction_accuracy(F, A, as_published=True), abs=1e-12)
 
 
 def test_rows_must_belong_to_nodes(A):
@@ -175,7 +175,7 @@ def test_table_3(name, method):
 @pytest.mark.parametrize("row", ["GGC", "GGCM"])
 def test_the_settings_found_for_table_3_give_its_numbers(row):
     raw_graph("cora")
-    (entry,) = [entry for entry in RECONSTRUCTION.entries if entry.place == ("Cora", row, "2")]
+    (entry,) = [entry for entry in RECONSTRUCTION.entries if entry.position == ("Cora", row, "2")]
     ours = MEASURES["reconstruction"](entry.cell, 0)["accuracy"]
     assert ours == pytest.approx(entry.published, abs=0.5)
 

@@ -59,7 +59,7 @@ def test_validation_nodes_are_seen_only_if_named(graph):
 
 def test_test_nodes_are_never_seen(graph):
     X, y, A = graph
-    with pytest.raises(ValueError, match="a test node is among those that fit would see"):
+    with pytest.raises(ValueError, match="fit would see a test node"):
         inductive_accuracy(Spy(), X, y, A, SPLIT, seen=("train", "test"))
     with pytest.raises(ValueError, match="the split has no part 'dev'; it has train, val, test"):
         inductive_accuracy(Spy(), X, y, A, SPLIT, seen="dev")

@@ -18,13 +18,13 @@ def test_failures_are_given_and_the_rest_is_kept(store, tiny, monkeypatch):
         return original(cell, seed) | ({"spread": np.inf} if cell.settings["method"] == "OGC" else {})
 
     monkeypatch.setitem(MEASURES, "classifier", measured)
-    jobs, told = missing_jobs([tiny], store, seeds=2), []
-    failures = run(jobs, store, lambda job, seconds: told.append(job))
+    jobs, reported = missing_jobs([tiny], store, seeds=2), []
+    failures = run(jobs, store, lambda job, seconds: reported.append(job))
     assert [(failure.job, failure.reason) for failure in failures] == [
         (jobs[0], "no package: install it."),
         (jobs[1], "its spread is inf, not a finite number."),
     ]
-    assert told == jobs
+    assert reported == jobs
     assert len(store) == 1
     assert store.values(jobs[2].cell, 0)["accuracy"] == pytest.approx(96.875)
     # a failure is not stored, so it is tried again
@@ -42,10 +42,10 @@ def test_what_another_process_has_run_is_not_run_again(store, tiny, monkeypatch)
         return {"accuracy": 1.0}
 
     monkeypatch.setitem(MEASURES, "classifier", measured)
-    jobs, told = missing_jobs([tiny], store, seeds=2), []
-    run(jobs, store, lambda job, seconds: told.append(job))
+    jobs, reported = missing_jobs([tiny], store, seeds=2), []
+    run(jobs, store, lambda job, seconds: reported.append(job))
     assert asked == [("OGC", 0), ("LabelPropagation", 0)]
-    assert told == jobs
+    assert reported == jobs
     assert store.values(jobs[1].cell, 1) == {"accuracy": 7.0}
     assert len(store.path.read_text().splitlines()) == 3
 

@@ -86,7 +86,7 @@ data = gssl.datasets.load("karate")
 U = Node2Vec(dimensions=8, random_state=3).fit_transform(None, adjacency=data.adjacency)
 print(hashlib.sha256(U.tobytes()).hexdigest())
 """
-    said = {
+    outputs = {
         subprocess.run(
             [sys.executable, "-c", code],
             env={**os.environ, "PYTHONHASHSEED": seed},
@@ -96,8 +96,8 @@ print(hashlib.sha256(U.tobytes()).hexdigest())
         ).stdout
         for seed in ("1", "2")
     }
-    assert len(said) == 1
-    assert len(said.pop().strip()) == 64
+    assert len(outputs) == 1
+    assert len(outputs.pop().strip()) == 64
 
 
 def test_nodes_that_no_walk_links_to_a_label_are_uniform(embedder, problem):
@@ -133,9 +133,13 @@ def test_the_graph_of_fit_is_embedded_again_and_any_other_refused(embedder, prob
     reweighted = problem.A * (1 + np.eye(36)[0] + np.eye(36)[0][:, None])
     for A in (grown.A, problem.A[:30, :30], reweighted):
         X = np.zeros((len(A), 6))
-        with pytest.raises(ValueError, match=r"embeds only the graph of its fit, .* no walk came by"):
+        with pytest.raises(
+            ValueError, match=r"embeds only the graph of its fit, because nodes are learnt from walks"
+        ):
             alone.transform(X, adjacency=A)
-        with pytest.raises(ValueError, match=r"embeds only the graph of its fit, .* no walk came by"):
+        with pytest.raises(
+            ValueError, match=r"embeds only the graph of its fit, because nodes are learnt from walks"
+        ):
             model.predict(X, adjacency=A)
     with pytest.raises(ValueError, match="was fitted with a graph"):
         alone.transform(problem.X)

@@ -76,7 +76,7 @@ PAIRED = Claim("a is better", pairs=((A, B),))
     ],
 )
 def test_pairs_are_judged_by_a_paired_test(first, second, holds, evidence):
-    values = {place: found for place, found in ((A, first), (B, second)) if found}
+    values = {position: samples for position, samples in ((A, first), (B, second)) if samples}
     judged = judge(PAIRED, values)
     assert (judged.holds, judged.evidence) == (holds, evidence)
 

@@ -70,6 +70,6 @@ def test_labels_are_a_column_only_if_a_row_names_them(store):
     store.add(cell, 0, {"accuracy": 79.0}, seconds=1.0)
     for budget, shown in (("", False), (None, True)):
         named = {} if budget is None else {"budget": budget}
-        found = summarize(Artefact("tiny", "", "", (Entry("a", "x", cell=cell, **named),)), store)
-        assert ("| labels |" in paper_markdown(found)) == shown
-        assert (b"<th>labels</th>" in render_result(found)) == shown
+        result = summarize(Artefact("tiny", "", "", (Entry("a", "x", cell=cell, **named),)), store)
+        assert ("| labels |" in paper_markdown(result)) == shown
+        assert (b"<th>labels</th>" in render_result(result)) == shown

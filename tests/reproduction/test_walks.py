@@ -127,8 +127,8 @@ def test_python_runs_the_compiled_loop_to_the_same_walks(monkeypatch, p, q, weig
 
 
 def test_chances_are_running_sums_in_units_of_the_largest_weight():
-    found = transitions(csr_array([[0.0, 2.0, 1.0], [2.0, 0.0, 0.0], [1.0, 0.0, 0.0]]))
-    np.testing.assert_array_equal(found.cumulative, [1.0, 1.5, 1.0, 1.0])
+    chances = transitions(csr_array([[0.0, 2.0, 1.0], [2.0, 0.0, 0.0], [1.0, 0.0, 0.0]]))
+    np.testing.assert_array_equal(chances.cumulative, [1.0, 1.5, 1.0, 1.0])
 
 
 def test_random_numbers_are_those_of_splitmix64():

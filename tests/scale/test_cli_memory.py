@@ -104,7 +104,7 @@ def test_a_column_that_is_left_out_is_told_of(tables, tmp_path):
     arguments = ["classify", *sources, f"--features={tables / 'x.csv'}", f"--out={tmp_path / 'out.csv'}"]
     done = CliRunner().invoke(app, [*arguments, "--method", "sgc", "--memory", "1MB"])
     assert done.exit_code == 0, done.output
-    assert "column 'label' is named like a label and is no feature" in " ".join(done.output.split())
+    assert "column 'label' is named like a label and not used as a feature" in " ".join(done.output.split())
 
 
 _CHILD = """

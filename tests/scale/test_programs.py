@@ -1,4 +1,4 @@
-"""The program of every embedder, and its transpose, give the same in memory, in slabs, on a cluster and in torch."""
+"""The program of every embedder, and its transpose, give the same in slabs, on a cluster and in torch."""
 
 import numpy as np
 import pytest

@@ -66,9 +66,9 @@ def test_the_complement_of_another_graph_with_as_many_links_is_not_taken_for_tha
     other = csr_array([[0.0, 0.0, 0.0], [0.0, 0.0, 1.0], [0.0, 1.0, 0.0]])
     filters = Filters(normalized_adjacency(A), complement_negatives(other))
     step, U = Mixture(smooth=0.3, sharp=0.7), np.eye(3)
-    found = TorchExecution("cpu").place(filters).mix(U, step)
+    mixed = TorchExecution("cpu").place(filters).mix(U, step)
     expected = 0.3 * (filters.A_hat @ U) + 0.7 * (filters.N_hat @ U)
-    np.testing.assert_allclose(found, expected, atol=1e-14)
+    np.testing.assert_allclose(mixed, expected, atol=1e-14)
 
 
 @pytest.mark.parametrize("embedder", EMBEDDERS, ids=repr)
@@ -78,11 +78,11 @@ def test_embeddings_are_the_same(data, embedder, form):
     X = X.astype(np.float32) if form == "float32" else X.toarray() if form == "dense" else X
     expected = embedder.fit_transform(X, adjacency=A)
     with on_torch():
-        found = clone(embedder).fit_transform(X, adjacency=A)
-    assert found.dtype == expected.dtype
-    assert type(found) is np.ndarray
+        embedding = clone(embedder).fit_transform(X, adjacency=A)
+    assert embedding.dtype == expected.dtype
+    assert type(embedding) is np.ndarray
     tolerance = 1e-6 if form == "float32" else 1e-13
-    np.testing.assert_allclose(found, expected, atol=tolerance * np.abs(expected).max())
+    np.testing.assert_allclose(embedding, expected, atol=tolerance * np.abs(expected).max())
 
 
 @pytest.mark.parametrize("embedder", EMBEDDERS, ids=repr)
@@ -90,9 +90,9 @@ def test_every_depth_is_the_same_and_an_array_of_its_own(data, embedder):
     X, A, _ = data
     expected = list(embedder.iter_embeddings(X, adjacency=A))
     with on_torch():
-        found = list(clone(embedder).iter_embeddings(X, adjacency=A))
-    assert len(found) == len(expected) == embedder.depth + 1
-    for ours, theirs in zip(found, expected, strict=True):
+        embeddings = list(clone(embedder).iter_embeddings(X, adjacency=A))
+    assert len(embeddings) == len(expected) == embedder.depth + 1
+    for ours, theirs in zip(embeddings, expected, strict=True):
         np.testing.assert_allclose(ours, theirs, atol=1e-12)
 
 

@@ -201,7 +201,7 @@ def test_bad_input_is_named(graph):
         gt.LazyConv(2)
     with pytest.raises(ValueError, match='negatives must be "complement" or a positive multiple'):
         gt.InverseGraphConv(negatives=0)
-    with pytest.raises(ValueError, match="eta_sup must be a number from 0 on, not -1"):
+    with pytest.raises(ValueError, match="eta_sup must be a number of at least 0, not -1"):
         gt.SupervisedEmbedding(-1)
     with pytest.raises(ValueError, match=r"edge_index must be a long tensor of shape \(2, E\)"):
         gt.lazy_convolution(graph.x, graph.edge_index.T)

@@ -127,7 +127,7 @@ def test_a_sharpened_network_sees_each_graph_as_it_is(blocks):
     ("params", "message"),
     [
         ({"module": 3}, r"module must be a torch\.nn\.Module, or a function .* not 3"),
-        ({"module": lambda d, c: 3}, r"module made 3, which is no torch\.nn\.Module"),
+        ({"module": lambda d, c: 3}, r"module returned 3: expected a torch\.nn\.Module"),
         ({"module": torch.nn.Identity()}, "Identity has no parameters to train"),
         (
             {"module": lambda d, c: SmallGCN(d, c + 1)},

@@ -15,7 +15,7 @@ import gssl, numpy as np
 """
 
 
-def test_without_torch_its_room_says_so_and_everything_else_works():
+def test_without_torch_its_subpackage_says_so_and_everything_else_works():
     code = """
 def use_a_layer():
     gssl.torch.LazyConv
@@ -31,12 +31,12 @@ import gssl.torch
 dir(gssl.torch)
 print(gssl.SGC().fit_transform(np.eye(3), adjacency=np.ones((3, 3)) - np.eye(3)).sum().round(6))
 """
-    found = subprocess.run([sys.executable, "-c", _WITHOUT + code], capture_output=True, text=True)
+    done = subprocess.run([sys.executable, "-c", _WITHOUT + code], capture_output=True, text=True)
     sentence = "gssl.torch needs torch: pip install gssl[torch]."
-    assert found.stdout.splitlines() == [sentence, sentence, "3.0"], found.stderr
+    assert done.stdout.splitlines() == [sentence, sentence, "3.0"], done.stderr
 
 
-def test_the_room_alone_loads_no_torch():
+def test_the_subpackage_alone_loads_no_torch():
     code = "import sys, gssl.torch; print('torch' in sys.modules, 'Guide' in gssl.torch.__all__)"
-    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert found.stdout.split() == ["False", "True"]
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["False", "True"]

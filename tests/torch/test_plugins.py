@@ -64,12 +64,12 @@ def test_a_supervised_layer_moves_labelled_rows_by_the_last_layers_weights(ring)
     out = layers[0](x, edges)
     second = layers[1](out, edges)
     for k, (given, plain) in enumerate([(x, out), (out, second)]):
-        found = plugged[k](given, edges)
+        output = plugged[k](given, edges)
         U = plain[train]
         expected = plain.clone()
         expected[train] = U - 0.3 * 0.5**k * (U @ W - torch.eye(2)[y[train]]) @ W.T
-        torch.testing.assert_close(found, expected)
-        assert (found[train] - plain[train]).abs().min() > 1e-5
+        torch.testing.assert_close(output, expected)
+        assert (output[train] - plain[train]).abs().min() > 1e-5
 
 
 def test_labels_of_other_nodes_are_never_seen(ring):
@@ -191,7 +191,7 @@ def test_bad_input_is_named(ring):
     with pytest.raises(ValueError, match=r"such as y\[train\] and train"):
         supervise([GCNConv(5, 4), GCNConv(4, 2)], y, torch.tensor([1]))
     narrow = supervise([GCNConv(5, 3), LazyConv(), GCNConv(4, 2)], y[:1], torch.tensor([0]))
-    with pytest.raises(ValueError, match="a layer gives 3 numbers per node but the last one takes 4"):
+    with pytest.raises(ValueError, match="a layer outputs 3 columns but the last one takes 4"):
         narrow[0](x, edges)
     with pytest.raises(ValueError, match="LazyConv has no linear layer"):
         supervise([GCNConv(5, 3), LazyConv()], y[:1], torch.tensor([0]))
@@ -215,8 +215,8 @@ def run_example(monkeypatch, capsys):
 
 
 def test_the_example_runs(run_example):
-    found = run_example("--data", "karate", "--depth", "4", "--epochs", "60", "--seeds", "1")
-    assert list(found) == [
+    means = run_example("--data", "karate", "--depth", "4", "--epochs", "60", "--seeds", "1")
+    assert list(means) == [
         "GCN of 2 layers",
         "GCN of 4 layers",
         "GCN of 4 layers from identity",
@@ -224,8 +224,8 @@ def test_the_example_runs(run_example):
         "GCN of 4 layers with SEB",
         "GCN of 4 layers with both",
     ]
-    assert all(0.0 <= mean <= 100.0 for mean in found.values())
-    assert found["GCN of 4 layers with SEB"] > 50.0
+    assert all(0.0 <= mean <= 100.0 for mean in means.values())
+    assert means["GCN of 4 layers with SEB"] > 50.0
 
 
 @pytest.mark.slow
@@ -234,10 +234,10 @@ def test_64_layers_learn_with_plug_ins_and_not_without(run_example):
         find_file("planetoid/ind.cora.graph")
     except FileNotFoundError:
         pytest.skip("the Planetoid files are not on this machine: set GSSL_DATA_DIR to their folder")
-    found = run_example("--seeds", "2", "--kinds", "plain", "IGC", "SEB")
-    plain = found.pop("GCN of 64 layers")
+    means = run_example("--seeds", "2", "--kinds", "plain", "IGC", "SEB")
+    plain = means.pop("GCN of 64 layers")
     assert plain < 40.0
-    assert min(found.values()) > plain + 20.0
+    assert min(means.values()) > plain + 20.0
 
 
 def test_numpy_labels_guide_and_missing_ones_are_refused():

@@ -120,7 +120,7 @@ def test_validation_labels_train_nothing(blocks):
 
 def test_progress_is_told(blocks):
     X, A, _, y = blocks
-    told = []
-    with watching(lambda done, total: told.append((done, total))):
+    reported = []
+    with watching(lambda done, total: reported.append((done, total))):
         make(epochs=3).fit(X, y, adjacency=A)
-    assert told == [(1, 3), (2, 3), (3, 3)]
+    assert reported == [(1, 3), (2, 3), (3, 3)]

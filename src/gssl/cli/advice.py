@@ -61,7 +61,7 @@ def run_suggest(run: Run, out: Path, n: int, target: float | None, saved: Path |
         terminal.note(*write_columns(out, columns))
         stage.detail = str(out)
     if len(picks) < n:
-        terminal.note(f"only {len(picks):,} of {n:,} nodes: the others would teach nothing new")
+        terminal.note(f"only {len(picks):,} of {n:,} nodes: the others would add no information")
     shown = list(zip(ids, picks, strict=True))[:_SHOWN]
     title = f"The first {len(shown)} of {len(picks):,} nodes to label next"
     terminal.out.print(suggestion_table(shown, title))
@@ -78,9 +78,9 @@ def run_why(run: Run, ids: Sequence[str], saved: Path | None) -> None:
     model, problem = run.fitted(saved)
     nodes = _nodes(problem, ids)
     with terminal.stage("explaining"):
-        found = why(model, nodes)
+        explanations = why(model, nodes)
     names = problem.feature_names or None
-    for explanation in found:
+    for explanation in explanations:
         for line in explanation.text(problem.node_ids, names).splitlines():
             terminal.say(line)
     terminal.finish()
@@ -93,24 +93,24 @@ def run_audit(run: Run, out: Path, saved: Path | None) -> None:
     terminal.plan = (*_first_stages(run, saved), "auditing", "writing")
     model, problem = run.fitted(saved)
     with terminal.stage("auditing"):
-        found = audit(model)
-    columns = found.columns(problem.node_ids)
+        report = audit(model)
+    columns = report.columns(problem.node_ids)
     with terminal.stage("writing") as stage:
         stage.detail = str(out)
         terminal.note(*write_columns(out, columns))
-    n_left = int(problem.given.sum()) - len(found)
+    n_left = int(problem.given.sum()) - len(report)
     if n_left:
         labels = "1 label is" if n_left == 1 else f"{n_left:,} labels are"
         terminal.note(f"{labels} the only one of a class and cannot be judged")
     rows = zip(*columns.values(), strict=True)
     for node, given, says, p, _, wrong, removed, flipped in list(rows)[:_SHOWN]:
-        said = "the model agrees" if given == says else f"the model says {says} ({_percent(p)})"
-        text = f"{node}: given {given}, {said}, wrong with probability {_percent(wrong)}"
+        opinion = "the model agrees" if given == says else f"the model says {says} ({_percent(p)})"
+        text = f"{node}: given {given}, {opinion}, wrong with probability {_percent(wrong)}"
         if removed is not None:
             text += f"; predictions that change: {removed:,} without it, {flipped:,} if flipped"
         terminal.say(text)
-    terminal.say(found.summary)
-    terminal.say(f"{len(found):,} labels, the most doubtful first: {out}")
+    terminal.say(report.summary)
+    terminal.say(f"{len(report):,} labels, the most doubtful first: {out}")
     terminal.finish()
 
 

@@ -79,8 +79,8 @@ _EDGE_COLUMNS = click.option(
 _TWO_SIDED = click.option(
     "--two-sided/--same-nodes",
     default=None,
-    help="Whether an id in both columns of --edges is two nodes, as of users and items, or one; the names of "
-    "the columns tell by default.",
+    help="Whether an id in both columns of --edges is two nodes, as of users and items, or one; by "
+    "default, the names of the columns decide.",
 )
 _NO_HEADER = click.option("--no-header", is_flag=True, help="Text files have no header line.")
 _READING = options(
@@ -90,7 +90,7 @@ _READING = options(
     click.option(
         "--strict",
         is_flag=True,
-        help="Fail on ids that a table lacks, repeated rows, cells that are no numbers and edges without an "
+        help="Fail on ids that a table lacks, repeated rows, cells that are not numbers and edges without an "
         "id, instead of filling in or skipping.",
     ),
     _NO_HEADER,
@@ -151,7 +151,7 @@ def _start(given: dict[str, Any], *, needs_labels: bool = False) -> Any:
     """Build a Run from the options that commands share; each is a field of one of its parts."""
     start = perf_counter()
     if needs_labels and given["labels"] is None:
-        raise ValueError("there are no labels: give --labels, a table of an id and a label.")
+        raise ValueError("there are no labels: give --labels, a table with ids and labels.")
     quiet = given.pop("quiet")
     tables = [given.get(name) for name in ("edges", "graph", "labels", "features")]
     if not quiet and any(tables):

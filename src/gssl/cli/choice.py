@@ -68,7 +68,7 @@ def choose_classifier(name: str, seed: int, has_features: bool) -> Any:
         model = EmbeddingClassifier(model, random_state=seed)
     if not has_features and model.uses_features:
         raise ValueError(
-            f"--method {name} learns from features: give --features, or take --method labelpropagation."
+            f"--method {name} learns from features: give --features, or use --method labelpropagation."
         )
     return model
 

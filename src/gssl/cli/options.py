@@ -22,7 +22,7 @@ class UserPath(click.Path):
         """Return the path."""
         path = Path(value).expanduser()
         if self.exists and not path.exists():
-            raise FileNotFoundError(f"{path} is not there: check its name and folder.")
+            raise FileNotFoundError(f"{path} does not exist: check its name and folder.")
         return path
 
 
@@ -38,7 +38,7 @@ class Count(click.ParamType[int]):
         except InvalidOperation:
             number = Decimal("nan")
         if number.is_nan() or number < 1 or (number <= _MAX_COUNT and number != int(number)):
-            self.fail(f"{value!r} is not a whole number from 1 on; write 1000000 or 1e6.", param, ctx)
+            self.fail(f"{value!r} is not a whole number of at least 1; write 1000000 or 1e6.", param, ctx)
         if number > _MAX_COUNT:
             self.fail(f"{value!r} is too large; write at most {_MAX_COUNT}.", param, ctx)
         return int(number)

@@ -22,16 +22,16 @@ def run_plan(
     """Check the options, measure the bandwidth unless it is given, estimate, and show."""
     terminal = Terminal()
     job = Job(**_counted(options, terminal))
-    room, disk = _size("--memory", memory), _size("--disk-speed", disk_speed)
+    memory_bytes, disk = _size("--memory", memory), _size("--disk-speed", disk_speed)
     if bandwidth is not None:
-        source, found = "given", estimate(job, workers, room, _size("--bandwidth", bandwidth), disk)
+        source, plan = "given", estimate(job, workers, memory_bytes, _size("--bandwidth", bandwidth), disk)
     else:
         # raises if the job does not fit, before anything is measured
-        layouts(job, workers, room)
+        layouts(job, workers, memory_bytes)
         with terminal.stage("measuring"), terminal.step("this machine"):
-            found = estimate(job, workers, room, cache(partial(measure_bandwidth, job)), disk)
+            plan = estimate(job, workers, memory_bytes, cache(partial(measure_bandwidth, job)), disk)
         source = "measured here just now"
-    _show(terminal, [*_plan_facts(found), *_time_facts(found, source)])
+    _show(terminal, [*_plan_facts(plan), *_time_facts(plan, source)])
 
 
 def _counted(options: dict[str, Any], terminal: Terminal) -> dict[str, Any]:
@@ -40,7 +40,7 @@ def _counted(options: dict[str, Any], terminal: Terminal) -> dict[str, Any]:
     tables = [source for source in (edges, features) if isinstance(source, str)]
     if not tables and options["nodes"] is not None:
         return options
-    found = dict(options)
+    counts = dict(options)
     with terminal.stage("counting") as stage:
         ids, opened = list[str](), list[Any]()
         if isinstance(edges, str):
@@ -52,8 +52,8 @@ def _counted(options: dict[str, Any], terminal: Terminal) -> dict[str, Any]:
                 table.execute(f"CREATE TEMP TABLE shared AS {shared_sql(rows)}")
                 rows = split_sql(ends, rows, "shared")
             pairs = f"SELECT DISTINCT least(a, b), greatest(a, b) FROM {rows} WHERE a <> b"
-            found["edges"] = table.fetch_row(f"SELECT count(*) FROM ({pairs})")[0]
-            found["weighted"] = options["weighted"] or weight is not None
+            counts["edges"] = table.fetch_row(f"SELECT count(*) FROM ({pairs})")[0]
+            counts["weighted"] = options["weighted"] or weight is not None
             ids.append(f"SELECT unnest([a, b]) AS id FROM {rows}")
             opened.append(table)
         if isinstance(features, str):
@@ -62,14 +62,14 @@ def _counted(options: dict[str, Any], terminal: Terminal) -> dict[str, Any]:
                 # before features are counted, which may copy them into a connection of their own
                 ids.append(reader.ids_sql)
                 opened.append(reader.table)
-            found["features"] = reader.count_features()
+            counts["features"] = reader.count_features()
         if options["nodes"] is None and not ids:
-            raise ValueError("there is no number of nodes: give --nodes, or a table as --edges.")
+            raise ValueError("the number of nodes is unknown: give --nodes, or a table as --edges.")
         if options["nodes"] is None:
             nodes = opened[0].fetch_row(f"SELECT count(DISTINCT id) FROM ({' UNION ALL '.join(ids)})")
-            found["nodes"] = nodes[0]
+            counts["nodes"] = nodes[0]
         stage.detail = ", ".join(tables)
-    return found
+    return counts
 
 
 def _size(option: str, text: str) -> int:
@@ -96,39 +96,39 @@ def _show(terminal: Terminal, facts: list[tuple[str, str]]) -> None:
     terminal.out.print(table)
 
 
-def _plan_facts(found: Estimate) -> list[tuple[str, str]]:
+def _plan_facts(plan: Estimate) -> list[tuple[str, str]]:
     """Return the name and text of each fact of a plan."""
-    job, several = found.job, found.workers > 1
+    job, several = plan.job, plan.workers > 1
     each = " for each worker" if several else ""
-    slabs = "1 slab" if found.n_slabs == 1 else f"{found.n_slabs} slabs"
+    slabs = "1 slab" if plan.n_slabs == 1 else f"{plan.n_slabs} slabs"
     links = write_size(job.link_bytes)
-    stay = f"{links} of links stay in it" if found.cached else f"{links} of links are read in every pass"
+    stay = f"{links} of links stay in it" if plan.cached else f"{links} of links are read in every pass"
     facts = [
         (
             job.method,
             f"{job.nodes:,} nodes, {job.edges:,} edges, {job.features:,} features, {job.depth:,} iterations"
-            + (f", {found.workers:,} workers" if several else ""),
+            + (f", {plan.workers:,} workers" if several else ""),
         ),
-        ("memory", f"{write_size(found.memory)}{each}; {stay}"),
-        ("columns", f"{slabs} of {found.width:,}{each}"),
-        ("passes", f"{found.passes:,} over the graph{' by each worker' if several else ''}"),
-        ("moved in memory", f"{write_size(found.moved)}{' by each worker' if several else ''}"),
-        ("through files", f"{write_size(found.through_files)}{' by each worker' if several else ''}"),
+        ("memory", f"{write_size(plan.memory)}{each}; {stay}"),
+        ("columns", f"{slabs} of {plan.width:,}{each}"),
+        ("passes", f"{plan.passes:,} over the graph{' by each worker' if several else ''}"),
+        ("moved in memory", f"{write_size(plan.moved)}{' by each worker' if several else ''}"),
+        ("through files", f"{write_size(plan.through_files)}{' by each worker' if several else ''}"),
     ]
     if several:
-        facts.append(("over the network", f"{write_size(found.network)}; less where workers see the files"))
-        facts.append(("memory of client", f"{write_size(found.client)} at most, for what workers send back"))
-    return [*facts, ("disk", f"{write_size(found.disk)} for graph, features and result")]
+        facts.append(("over the network", f"{write_size(plan.network)}; less where workers see the files"))
+        facts.append(("memory of client", f"{write_size(plan.client)} at most, for what workers send back"))
+    return [*facts, ("disk", f"{write_size(plan.disk)} for graph, features and result")]
 
 
-def _time_facts(found: Estimate, source: str) -> list[tuple[str, str]]:
+def _time_facts(plan: Estimate, source: str) -> list[tuple[str, str]]:
     """Return the estimated times, what they leave out, and the option to run with."""
-    speed, disk = write_size(round(found.speed)), write_size(round(found.disk_speed))
+    speed, disk = write_size(round(plan.speed)), write_size(round(plan.disk_speed))
     return [
-        ("time of passes", f"{_write_time(found.seconds)}, at {speed}/s ({source})"),
-        ("time of files", f"up to {_write_time(found.file_seconds)}, at {disk}/s (assumed: --disk-speed)"),
+        ("time of passes", f"{_write_time(plan.seconds)}, at {speed}/s ({source})"),
+        ("time of files", f"up to {_write_time(plan.file_seconds)}, at {disk}/s (assumed: --disk-speed)"),
         ("not in the time", "building the graph store, the network, checks and predictions"),
-        ("run with", f"--memory {found.budget // 10**6}MB"),
+        ("run with", f"--memory {plan.budget // 10**6}MB"),
     ]
 
 

@@ -143,9 +143,9 @@ def run_embed(run: Run, out: Path, depth: int | None, dimensions: str) -> None:
     check_outputs(out, inputs.sources(), ids, formats=EMBEDDINGS)
     model = create(embedder_names()[method], run.choice.seed)
     if inputs.features is None and model.uses_features:
-        raise ValueError(f"embeddings of {method} are made of features: give --features.")
+        raise ValueError(f"{method} embeds features: give --features.")
     if depth is not None and "depth" not in model.get_params():
-        raise ValueError(f"--depth counts iterations, of which {method} has none: leave it out.")
+        raise ValueError(f"{method} has no iterations for --depth to count: leave it out.")
     run.where.check(method, model)
     problem = run.read()
     if depth is not None:
@@ -169,7 +169,7 @@ def _read_width(dimensions: str) -> int | None:
     if dimensions == "all":
         return None
     if not dimensions.isdecimal() or int(dimensions) == 0:
-        raise ValueError(f"--dimensions must be a whole number from 1 on, or all, not {dimensions!r}.")
+        raise ValueError(f"--dimensions must be a whole number of at least 1, or all, not {dimensions!r}.")
     return int(dimensions)
 
 

@@ -51,7 +51,7 @@ class Inputs:
     normalize: str = "auto"
     graph: str | None = None
     nodes: str | None = None
-    # texts that mean no label; the usual ones if empty
+    # texts that mean no label; the default ones if empty
     na: tuple[str, ...] = ()
     no_header: bool = False
     # whether equal ids in both columns of the edges are two nodes; None: the names tell
@@ -93,7 +93,7 @@ def check_outputs(
         refuse_overwrite(target, sources)
         check_writable(target)
         if target.resolve() in taken:
-            raise ValueError(f"{target} is named for two outputs: give each a name of its own.")
+            raise ValueError(f"{target} is the path of two outputs: choose different ones.")
         taken.add(target.resolve())
 
 
@@ -115,7 +115,7 @@ def read_problem(
         raise ValueError("there is no graph: give --edges, or --knn with --features to build one.")
     if inputs.features is None and (inputs.knn is not None or inputs.text):
         option = "--knn" if inputs.knn is not None else "--text"
-        raise ValueError(f"{option} works on features: give --features.")
+        raise ValueError(f"{option} needs features: give --features.")
     nodes = edges = features = labels = None
     if inputs.nodes is not None:
         with terminal.step("reading nodes"):
@@ -186,7 +186,7 @@ def _open_store(inputs: Inputs) -> GraphStore:
     """Open the store of ``--graph``, which cannot be combined with other graphs."""
     for option, value in (("--edges", inputs.edges), ("--knn", inputs.knn)):
         if value is not None:
-            raise ValueError(f"--graph is a graph already: leave out {option}.")
+            raise ValueError(f"--graph cannot be combined with {option}: leave one out.")
     return open_graph_store(str(inputs.graph))
 
 
@@ -205,7 +205,7 @@ def _dominance_notes(problem: Problem) -> list[str]:
         return []
     name = problem.feature_names[largest]
     return [
-        f"feature {quoted(name)} makes up {share:.1%} of all features and drowns the others: scale it or "
+        f"feature {quoted(name)} makes up {share:.1%} of all features and dominates the others: scale it or "
         "leave it out."
     ]
 

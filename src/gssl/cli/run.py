@@ -33,7 +33,7 @@ class ExecutionOptions:
         if self.memory is not None:
             read_size(self.memory)
         if self.dask is not None and self.workers is not None:
-            raise ValueError("--dask names a cluster and --workers starts one: give either.")
+            raise ValueError("--dask cannot be combined with --workers: leave one out.")
         if self.dask is not None or self.workers is not None:
             from gssl.scale.cluster import check_dask
 
@@ -129,8 +129,8 @@ class Run:
         """Fit a classifier as one stage; raise if there are fewer than two classes or too little memory."""
         classes = sorted({label for label in problem.y if label is not None})
         if len(classes) < 2:
-            found = f"only the label {classes[0]!r}" if classes else "no label"
-            raise ValueError(f"{self.inputs.labels} has {found}: label nodes of at least two classes.")
+            given = f"only the label {classes[0]!r}" if classes else "no label"
+            raise ValueError(f"{self.inputs.labels} has {given}: label nodes of at least two classes.")
         if not self.where.limited:
             refuse_if_too_large(problem, model)
         with (

@@ -54,8 +54,10 @@ def write_run_page(
     with terminal.step("drawing the map"):
         points = _points(_map_rows(model, problem, signature), predictions)
     with terminal.step("checking labels"):
-        found = None if held_out is None else audit(model, changes=0, held_out=held_out)
-        doubted = [] if found is None else found.nodes[found.given != found.says][:_EXPLAINED].tolist()
+        audited = None if held_out is None else audit(model, changes=0, held_out=held_out)
+        doubted = (
+            [] if audited is None else audited.nodes[audited.given != audited.says][:_EXPLAINED].tolist()
+        )
         explained = [*doubted, *(pick.node for pick in picks[:_EXPLAINED])]
         # some methods cannot be explained, and some have no learning curve
         reasons, curve = _if_possible(why, model, explained), _if_possible(learning_curve, model)
@@ -77,7 +79,7 @@ def write_run_page(
         confusion=None if truth is None else _confusion(truth, predictions),
         points=points,
         next_labels=[(str(problem.node_ids[pick.node]), pick) for pick in picks],
-        audit=found,
+        audit=audited,
         why=reasons or (),
         feature_names=problem.feature_names,
         learning_curve=curve,
@@ -89,15 +91,15 @@ def write_run_page(
 def _held_out(model: Any, problem: Problem, terminal: Terminal) -> HeldOut | None:
     with terminal.step("estimating accuracy") as move:
         try:
-            found = held_out_accuracy(
+            held_out = held_out_accuracy(
                 model, problem.features, problem.y, problem.adjacency, n_folds=_FEW_FOLDS, on_fold=move
             )
         except ValueError as error:
             # too few labels to hide any: the report shows no estimate
             terminal.note(f"no accuracy estimate: {error}")
             return None
-    terminal.say(found.summary)
-    return found
+    terminal.say(held_out.summary)
+    return held_out
 
 
 def _if_possible(compute: Any, *inputs: Any) -> Any:

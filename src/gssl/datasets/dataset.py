@@ -319,7 +319,7 @@ def _checked_split(parts: Mapping[str, Any], n_nodes: int, where: str) -> Mappin
     nodes = {part: np.array(parts[part], dtype=np.int64).reshape(-1) for part in PARTS if part in parts}
     together = np.concatenate([np.empty(0, dtype=np.int64), *nodes.values()])
     if together.size and not 0 <= together.min() <= together.max() < n_nodes:
-        raise ValueError(f"{where}: node numbers run from 0 to {n_nodes - 1}; another was given.")
+        raise ValueError(f"{where}: a node number is outside 0 to {n_nodes - 1}; number the nodes from 0.")
     # a node in two parts could be both trained on and tested on
     if np.unique(together).size != together.size:
         raise ValueError(f"{where}: a node appears twice; name each node once, in one part.")

@@ -17,32 +17,32 @@ def cache_dir() -> Path:
     return (Path(caches) if caches else Path.home() / ".cache").absolute() / "gssl"
 
 
-def search_places(data_dir: str | Path | None = None) -> list[Path]:
+def search_folders(data_dir: str | Path | None = None) -> list[Path]:
     """Return the folders to search, in order; only ``data_dir`` if it is given."""
     # no fallback: other data must not silently replace those of a given folder
     if data_dir is not None:
         return [Path(data_dir).expanduser()]
-    places = [cache_dir()]
+    folders = [cache_dir()]
     shared = Path("../shared/data")
     if shared.is_dir():
-        places.insert(0, shared.resolve())
+        folders.insert(0, shared.resolve())
     named = os.environ.get("GSSL_DATA_DIR")
     if named:
-        places.insert(0, Path(named).expanduser())
-    return places
+        folders.insert(0, Path(named).expanduser())
+    return folders
 
 
 def find_file(relative: str, data_dir: str | Path | None = None) -> Path:
     """Return the first match of a relative path, such as ``"graphs/actor.npz"``, in the search folders."""
-    places = search_places(data_dir)
-    for place in places:
-        if (place / relative).is_file():
-            return place / relative
-    looked = ", ".join(str(place) for place in places)
+    folders = search_folders(data_dir)
+    for folder in folders:
+        if (folder / relative).is_file():
+            return folder / relative
+    searched = ", ".join(str(folder) for folder in folders)
     public = relative.startswith("planetoid/")
     download = ", or pass download=True" if public else " (it has no public address to download it from)"
     raise FileNotFoundError(
-        f"{relative} is not in {looked}; put it there, or name its folder with data_dir= "
+        f"{relative} is not in {searched}; put it there, or name its folder with data_dir= "
         f"or GSSL_DATA_DIR{download}."
     )
 
@@ -71,7 +71,7 @@ def fetch(relative: str, base_url: str = PLANETOID_URL) -> Path:
 def retrieve(url: str, sha256: str, relative: str) -> Path:
     """Download a file unless it is cached; keep it only if its hash is right."""
     if len(sha256) != 64:
-        raise ValueError(f"{relative} has no SHA-256 to be checked against, so it is not downloaded.")
+        raise ValueError(f"{relative} has no known SHA-256, so it is not downloaded.")
     try:
         import pooch
     except ImportError as error:

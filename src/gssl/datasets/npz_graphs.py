@@ -90,7 +90,7 @@ def _features(arrays: dict[str, NDArray[Any]], n_nodes: int) -> csr_array | NDAr
     if len(missing) == len(_FEATURES):
         return identity_features(n_nodes)
     if missing:
-        raise ValueError(f"the array {missing[0]!r} is missing though other feature arrays are there")
+        raise ValueError(f"the array {missing[0]!r} is missing, but other feature arrays exist")
     shape = arrays["feat_shape"]
     if shape.shape != (2,) or shape.dtype.kind not in "iu" or shape[0] != n_nodes or shape[1] < 0:
         raise ValueError(f"feat_shape is {shape.ravel()[:4].tolist()} but there are {n_nodes} nodes")

@@ -77,9 +77,9 @@ def csr_from_parts(
     if indptr.size != n_rows + 1 or indptr[0] != 0 or (indptr[1:] < indptr[:-1]).any():
         raise ValueError(f"the row pointers of the sparse matrix do not fit its {n_rows} rows")
     if not indptr[-1] == indices.size == data.size:
-        raise ValueError(f"the sparse matrix has {data.size} values but {indptr[-1]} places for them")
+        raise ValueError(f"the sparse matrix has {data.size} values but its row pointers end at {indptr[-1]}")
     if indices.size and not 0 <= indices.min() <= indices.max() < n_columns:
-        raise ValueError(f"the sparse matrix has {n_columns} columns but names another")
+        raise ValueError(f"the sparse matrix has a column index outside its {n_columns} columns")
     if not np.isfinite(data).all():
         raise ValueError("the sparse matrix holds NaN or infinity")
     matrix = csr_array((data, indices, indptr), shape=shape)
@@ -104,7 +104,7 @@ def _members(archive: zipfile.ZipFile) -> dict[str, zipfile.ZipInfo]:
             continue
         name = member.filename.removesuffix(".npy")
         if name in members:
-            raise ValueError(f"the array {quoted(name, 80)} is there twice")
+            raise ValueError(f"it holds the array {quoted(name, 80)} twice")
         members[name] = member
     return members
 
@@ -112,11 +112,11 @@ def _members(archive: zipfile.ZipFile) -> dict[str, zipfile.ZipInfo]:
 def _refuse_bombs(members: list[zipfile.ZipInfo], n_bytes: int) -> None:
     unpacked = sum(member.file_size for member in members)
     if unpacked > _MOST_SHRUNK * n_bytes + _AT_ONCE:
-        raise ValueError(f"it promises {unpacked:,} bytes, which its {n_bytes:,} cannot hold")
+        raise ValueError(f"it claims to unpack to {unpacked:,} bytes, more than {n_bytes:,} bytes can hold")
     if unpacked > _LARGE and unpacked > _BOMB * n_bytes:
         raise ValueError(
-            f"it unpacks from {n_bytes:,} bytes to {unpacked:,}, as files do that are to fill the memory; "
-            "if it is your own, write it with np.savez, which does not pack"
+            f"it unpacks from {n_bytes:,} bytes to {unpacked:,}, like a file made to fill the memory; "
+            "if it is yours, write it with np.savez, which does not compress"
         )
 
 
@@ -124,7 +124,7 @@ def _header(stream: IO[bytes], n_bytes: int) -> tuple[tuple[int, ...], bool, np.
     """Read a header and compare it with the size of the file."""
     version = npy.read_magic(stream)
     if version not in ((1, 0), (2, 0)):
-        raise ValueError(f"version {version} of the format is none for plain numbers and texts")
+        raise ValueError(f"version {version} of the format is not supported")
     read = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
     shape, column_order, dtype = read(stream)
     if dtype.names is not None:
@@ -132,10 +132,10 @@ def _header(stream: IO[bytes], n_bytes: int) -> tuple[tuple[int, ...], bool, np.
     if dtype.hasobject:
         raise ValueError("Object arrays, which may run code, are not read")
     if any(type(size) is not int or size < 0 for size in shape):
-        raise ValueError("a size in its shape is no whole number from 0 on")
+        raise ValueError("a size in its shape is not a whole number of at least 0")
     count = math.prod(shape)
     if stream.tell() + count * dtype.itemsize != n_bytes:
-        raise ValueError("its header declares another size than the file has")
+        raise ValueError("the size in its header is not that of the file")
     # a header may claim any number of entries of zero bytes, or of rows without columns
     if (count and not dtype.itemsize) or math.prod(size for size in shape if size) > max(
         count, _LONGEST_EMPTY
@@ -152,10 +152,10 @@ def _read(stream: IO[bytes], n_bytes: int) -> NDArray[Any]:
     while at < raw.size:
         piece = stream.read(min(raw.size - at, _AT_ONCE))
         if not piece:
-            raise EOFError("the file breaks off")
+            raise EOFError("the file ends early")
         raw[at : at + len(piece)] = np.frombuffer(piece, np.uint8)
         at += len(piece)
     # zipfile verifies the checksum only at the end of the stream
     if stream.read(1):
-        raise ValueError("the file goes on behind its array")
+        raise ValueError("the file continues after its array")
     return array.reshape(shape, order="F" if column_order else "C")

@@ -120,7 +120,7 @@ def _check_fit(
         and len(ally) <= test.min() <= test.max() < n_nodes
     )
     if not fits:
-        raise ValueError(f"{where}.* do not fit together in their sizes; get all of these files again.")
+        raise ValueError(f"{where}.* have sizes that do not match; get all of these files again.")
 
 
 def _class_numbers(one_hot: NDArray[Any]) -> NDArray[np.int64]:

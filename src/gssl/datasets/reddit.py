@@ -84,7 +84,9 @@ def _required(arrays: dict[str, NDArray[Any]], key: str, kinds: str, n_dims: int
         raise ValueError(f"the array {key!r} is missing")
     array = arrays[key]
     if array.ndim != n_dims or array.dtype.kind not in kinds:
-        raise ValueError(f"{key} is {array.dtype} of shape {array.shape}, which is not what Reddit has there")
+        raise ValueError(
+            f"{key} is {array.dtype} of shape {array.shape}, which is not what the Reddit files hold"
+        )
     return array
 
 

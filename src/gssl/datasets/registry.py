@@ -6,7 +6,7 @@ from pathlib import Path
 
 from gssl.datasets.dataset import Dataset
 from gssl.datasets.embedded import load_cora, load_digits_graph, load_karate
-from gssl.datasets.location import find_or_fetch, search_places
+from gssl.datasets.location import find_or_fetch, search_folders
 from gssl.datasets.npz_graphs import load_npz
 from gssl.datasets.planetoid import load_planetoid
 from gssl.datasets.reddit import load_reddit, read_reddit, sibling_links
@@ -82,7 +82,7 @@ def list_datasets(*, data_dir: str | Path | None = None) -> tuple[str, ...]:
     >>> list_datasets()[:4]
     ('cora', 'digits', 'karate', 'planetoid/cora')
     """
-    found = {
-        f"graphs/{file.stem}" for place in search_places(data_dir) for file in place.glob("graphs/*.npz")
+    graphs = {
+        f"graphs/{file.stem}" for folder in search_folders(data_dir) for file in folder.glob("graphs/*.npz")
     }
-    return (*_LOADERS, *sorted(found))
+    return (*_LOADERS, *sorted(graphs))

@@ -98,18 +98,18 @@ class _Machine:
     def call(self) -> None:
         name, args = self.pop(2)
         if type(name) is not _Name or type(args) is not tuple:
-            raise ValueError("it calls what is no name")
+            raise ValueError("it calls something that is not a name")
         self.stack.append({} if name.text == "collections.defaultdict" else _Record(name.text, args))
 
     def build(self) -> None:
         state, record = self.stack.pop(), self.stack[-1]
         if type(record) is not _Record:
-            raise ValueError("it describes what is no object")
+            raise ValueError("it sets the state of something that is not an object")
         record.state = state
 
     def extend(self, items: list[Any]) -> None:
         if type(self.stack[-1]) is not list:
-            raise ValueError("it lengthens what is no list")
+            raise ValueError("it extends something that is not a list")
         self.stack[-1].extend(items)
 
     def fill(self, items: list[Any]) -> None:
@@ -117,16 +117,16 @@ class _Machine:
         keys = items[::2]
         # hashing nested tuples can take forever
         if type(target) is not dict or len(items) % 2 or not {type(key) for key in keys} <= {int, str}:
-            raise ValueError("it fills what is no dict of numbers and texts")
+            raise ValueError("it fills something that is not a dict with integer or string keys")
         target.update(zip(keys, items[1::2], strict=True))
 
-    def put(self, place: int) -> None:
-        self.memo[place] = self.stack[-1]
+    def put(self, index: int) -> None:
+        self.memo[index] = self.stack[-1]
 
-    def get(self, place: int) -> None:
-        if place not in self.memo:
-            raise ValueError(f"it asks for object {place}, which it never made")
-        self.stack.append(self.memo[place])
+    def get(self, index: int) -> None:
+        if index not in self.memo:
+            raise ValueError(f"it asks for object {index}, which it never stored")
+        self.stack.append(self.memo[index])
 
 
 # opcodes that push their own argument
@@ -175,21 +175,21 @@ def _run(content: bytes) -> Any:
             elif opcode.name in _STEPS:
                 _STEPS[opcode.name](machine, argument)
             else:
-                raise ValueError(f"byte {at} is no word that Planetoid files use")
+                raise ValueError(f"byte {at} is not an opcode that Planetoid files use")
         return machine.stack.pop()
     except IndexError:
-        raise ValueError(f"byte {at} uses a value that is not there") from None
+        raise ValueError(f"byte {at} uses a value that does not exist") from None
 
 
-def _build(found: Any, n_bytes: int) -> csr_array | NDArray[Any] | dict[Any, Any]:
-    if type(found) is dict:
+def _build(value: Any, n_bytes: int) -> csr_array | NDArray[Any] | dict[Any, Any]:
+    if type(value) is dict:
         # many keys may share one list, so that a small file describes more edges than fit into memory
-        if sum(len(value) for value in found.values() if type(value) is list) > n_bytes:
+        if sum(len(items) for items in value.values() if type(items) is list) > n_bytes:
             raise ValueError("its lists together are longer than the file")
-        return found
-    if not isinstance(found, _Record) or found.name != _CSR:
-        return _array(found)
-    state = found.state
+        return value
+    if not isinstance(value, _Record) or value.name != _CSR:
+        return _array(value)
+    state = value.state
     rows, columns = state["_shape"]
     if type(rows) is not int or type(columns) is not int:
         raise ValueError("the shape of the matrix is not two whole numbers")
@@ -199,10 +199,10 @@ def _build(found: Any, n_bytes: int) -> csr_array | NDArray[Any] | dict[Any, Any
 
 def _array(record: Any) -> NDArray[Any]:
     if not isinstance(record, _Record) or record.name not in _ARRAYS:
-        raise ValueError("something else stands where an array should")
+        raise ValueError("expected an array, got something else")
     _, shape, dtype_record, column_order, raw = record.state
     if not isinstance(dtype_record, _Record) or dtype_record.name != _DTYPE:
-        raise ValueError("an array does not say what it holds")
+        raise ValueError("an array has no dtype")
     if dtype_record.args[0] not in ("i4", "i8", "f4", "f8"):
         raise ValueError("an array does not hold plain numbers")
     dtype = np.dtype(dtype_record.args[0]).newbyteorder(dtype_record.state[1])

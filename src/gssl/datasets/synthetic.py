@@ -109,10 +109,10 @@ def make_synthetic_reddit(
     """
     rng = np.random.default_rng(random_state)
     inside = _N_CLASSES * (n_nodes // _N_CLASSES) * (n_nodes // _N_CLASSES - 1) // 2
-    room = int(inside / (3 * max(homophily, 0.01)))
+    most_edges = int(inside / (3 * max(homophily, 0.01)))
     data = make_block_graph(
         n_nodes,
-        min(_LINKS_PER_NODE * n_nodes, room),
+        min(_LINKS_PER_NODE * n_nodes, most_edges),
         n_features,
         _N_CLASSES,
         homophily=homophily,

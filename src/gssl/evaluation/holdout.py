@@ -103,26 +103,26 @@ class HeldOut:
             labels = "1 label" if self.n_labels == 1 else f"{self.n_labels} labels"
             return f"Only {labels} could be tested: too few to say how good the predictions are."
         largest = self.classes[np.bincount(self.codes).argmax()]
-        said = (
+        text = (
             f"{100 * self.accuracy:.1f} ± {100 * self.standard_error:.1f} % of {self.n_labels:,} hidden "
             f"labels are right, and {100 * self.macro_recall:.1f} % on average over the classes; always "
             f"answering {str(largest)!r} would be right for {100 * self.largest_share:.1f} %."
         )
         if not self.beats_largest_class:
-            said += " This is no better than always answering the largest class."
-        return said
+            text += " This is no better than always answering the largest class."
+        return text
 
     @property
     def source(self) -> str:
         """One sentence on how the numbers were obtained."""
         if self.n_folds:
-            said = f"{self.n_folds}-fold label masking on {self.n_labels:,} labels; the graph was never cut"
+            text = f"{self.n_folds}-fold label masking on {self.n_labels:,} labels; the graph was never cut"
         else:
-            said = f"Each of {self.n_labels:,} labels was hidden while its node was predicted"
+            text = f"Each of {self.n_labels:,} labels was hidden while its node was predicted"
         if self.n_untested:
             classes = "class" if self.n_untested == 1 else "classes"
-            said += f", and {self.n_untested} {classes} with one label could not be tested"
-        return f"{said}."
+            text += f", and {self.n_untested} {classes} with one label could not be tested"
+        return f"{text}."
 
     @property
     def _hits(self) -> np.ndarray:
@@ -221,8 +221,8 @@ def held_out_distributions(
     >>> y = data.labels.copy()
     >>> y[10:30] = -1
     >>> model = gssl.LabelPropagation().fit(None, y, adjacency=data.adjacency)
-    >>> found = held_out_distributions(model, None, data.adjacency)
-    >>> found.nodes.tolist() == (y != -1).nonzero()[0].tolist()
+    >>> held_out = held_out_distributions(model, None, data.adjacency)
+    >>> held_out.nodes.tolist() == (y != -1).nonzero()[0].tolist()
     True
     """
     check_is_fitted(
@@ -277,8 +277,8 @@ def held_out_if_known(model: Any) -> HeldOut | None:
         return HeldOut(nodes, codes[nodes], P, classes, 0, _count_untested(codes))
     if model.distributions_without(folds[0]) is None:
         return None
-    found = _hold_out(folds, model.distributions_without, classes, codes)
-    return replace(found, n_folds=0)
+    held_out = _hold_out(folds, model.distributions_without, classes, codes)
+    return replace(held_out, n_folds=0)
 
 
 def has_cheap_holdout(model: Any) -> bool:

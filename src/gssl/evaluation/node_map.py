@@ -67,13 +67,13 @@ def node_map(
 def place_all(rows: np.ndarray, n_mapped: int = 800) -> np.ndarray:
     """Map some nodes by :func:`node_map`, and place the others near the most similar of these."""
     indices, xy = node_map(rows, n_mapped)
-    places = np.empty((len(rows), 2))
-    places[indices] = xy
+    positions = np.empty((len(rows), 2))
+    positions[indices] = xy
     rest = np.setdiff1d(np.arange(len(rows)), indices)
     if len(rest):
         with threadpool_limits(1):
-            places[rest] = _beside(rows[indices], xy, rows[rest], np.random.default_rng(0))
-    return places
+            positions[rest] = _beside(rows[indices], xy, rows[rest], np.random.default_rng(0))
+    return positions
 
 
 def _place(Z: np.ndarray, rng: np.random.Generator, random_state: int) -> np.ndarray:

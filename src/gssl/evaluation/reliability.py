@@ -99,10 +99,10 @@ def _bins(confidence: np.ndarray, right: np.ndarray | None, n_bins: int) -> list
     if n_bins < 1:
         raise ValueError(f"there must be at least 1 bin, not {n_bins}.")
     # rounding may leave [0, 1], and 1 belongs to the last bin
-    place = np.clip((confidence * n_bins).astype(np.int64), 0, n_bins - 1)
-    counts = np.bincount(place, minlength=n_bins)
-    mean = np.bincount(place, weights=confidence, minlength=n_bins) / np.maximum(counts, 1)
-    hits = None if right is None else np.bincount(place, weights=right, minlength=n_bins)
+    bin_index = np.clip((confidence * n_bins).astype(np.int64), 0, n_bins - 1)
+    counts = np.bincount(bin_index, minlength=n_bins)
+    mean = np.bincount(bin_index, weights=confidence, minlength=n_bins) / np.maximum(counts, 1)
+    hits = None if right is None else np.bincount(bin_index, weights=right, minlength=n_bins)
     return [
         Bin(
             low=b / n_bins,

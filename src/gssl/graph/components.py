@@ -93,7 +93,7 @@ class Subgraph:
     ----------
     nodes : int ndarray of shape (m,)
         The nodes of the subgraph, sorted.
-    places : int ndarray of shape (k,)
+    positions : int ndarray of shape (k,)
         Positions in ``nodes`` of the given nodes.
     links : csr_array of shape (m, m)
         Adjacency of the subgraph, in the order of ``nodes``. Rows of the outermost nodes are empty, because a
@@ -103,7 +103,7 @@ class Subgraph:
     """
 
     nodes: np.ndarray
-    places: np.ndarray
+    positions: np.ndarray
     links: csr_array
     degrees: np.ndarray
 
@@ -149,14 +149,14 @@ def k_hop_subgraph(
             return None
     part, linked = np.sort(np.concatenate(near)), np.sort(np.concatenate(inner))
     m = len(part)
-    place = np.empty(adjacency.shape[0], dtype=np.int32)
-    place[part] = np.arange(m, dtype=np.int32)
+    position = np.empty(adjacency.shape[0], dtype=np.int32)
+    position[part] = np.arange(m, dtype=np.int32)
     rows = adjacency[linked]
     counts = np.zeros(m, dtype=np.int64)
-    counts[place[linked]] = np.diff(rows.indptr)
+    counts[position[linked]] = np.diff(rows.indptr)
     # both numberings ascend, so each row keeps its order and its sums round the same way
-    links = csr_array((rows.data, place[rows.indices], row_pointers(counts)), shape=(m, m))
-    return Subgraph(part, place[nodes], links, adjacency[part].sum(axis=1, dtype=np.float64))
+    links = csr_array((rows.data, position[rows.indices], row_pointers(counts)), shape=(m, m))
+    return Subgraph(part, position[nodes], links, adjacency[part].sum(axis=1, dtype=np.float64))
 
 
 def _mutual_components(A: csr_array) -> npt.NDArray[np.int32]:
@@ -177,7 +177,7 @@ def _rings(A: csr_array, nodes: np.ndarray) -> Iterator[np.ndarray]:
     ring = np.flatnonzero(seen)
     while len(ring):
         yield ring
-        found = [np.empty(0, np.int64)]
+        new_nodes = [np.empty(0, np.int64)]
         lengths = A.indptr[ring + 1] - A.indptr[ring]
         ends = np.cumsum(lengths)
         cuts = np.unique(np.searchsorted(ends, np.arange(0, ends[-1] + _LINKS, _LINKS)))
@@ -188,6 +188,6 @@ def _rings(A: csr_array, nodes: np.ndarray) -> Iterator[np.ndarray]:
             near = A.indices[offsets + np.arange(counts.sum())]
             new = np.unique(near[~seen[near]])
             seen[new] = True
-            found.append(new)
+            new_nodes.append(new)
             release_pages(A.indices)
-        ring = np.concatenate(found)
+        ring = np.concatenate(new_nodes)

@@ -82,16 +82,16 @@ def take_rows(X: Any, nodes: np.ndarray) -> Any:
     file = None if issparse(X) else mapped_file(X)
     if file is None:
         return X[nodes] if issparse(X) else np.asarray(X[nodes])
-    found = np.empty((len(nodes), X.shape[1]), X.dtype)
+    rows = np.empty((len(nodes), X.shape[1]), X.dtype)
     if file.order == "F":
         for _, columns in iterate_blocks(X):
-            found[:, columns] = X[:, columns][nodes]
-        return found
+            rows[:, columns] = X[:, columns][nodes]
+        return rows
     for start in range(0, len(nodes), _ROWS):
         part = slice(start, start + _ROWS)
-        found[part] = X[nodes[part]]
+        rows[part] = X[nodes[part]]
         release_pages(X)
-    return found
+    return rows
 
 
 def nonzero_rows(X: Any) -> np.ndarray:
@@ -99,10 +99,10 @@ def nonzero_rows(X: Any) -> np.ndarray:
     # a sparse X may store zeros; abs() of a dense X would need as much memory as X
     if issparse(X):
         return np.asarray(abs(X).sum(axis=1) > 0)
-    found = np.zeros(X.shape[0], dtype=bool)
+    nonzero = np.zeros(X.shape[0], dtype=bool)
     for rows, columns in iterate_blocks(X):
-        found[rows] |= X[rows, columns].any(axis=1)
-    return found
+        nonzero[rows] |= X[rows, columns].any(axis=1)
+    return nonzero
 
 
 def _root(array: Any) -> Any:

@@ -126,8 +126,8 @@ def _without(codes: Codes, taken: Codes) -> Codes:
     """Return the codes that are not in ``taken``; both must be sorted."""
     if not taken.size:
         return codes
-    place = np.minimum(np.searchsorted(taken, codes), taken.size - 1)
-    free: Codes = codes[taken[place] != codes]
+    position = np.minimum(np.searchsorted(taken, codes), taken.size - 1)
+    free: Codes = codes[taken[position] != codes]
     return free
 
 

@@ -68,9 +68,9 @@ def knn_graph(
         method = "approximate" if n > _LARGE and find_spec("pynndescent") else "exact"
     chosen = _approximate(points, k) if method == "approximate" else _nearest(points, points, k, same=True)
     chosen = np.sort(chosen, axis=1)
-    found = chosen >= 0
-    pointers = row_pointers(found.sum(axis=1))
-    directed = csr_array((np.ones(pointers[-1]), chosen[found], pointers), shape=(n, n))
+    exists = chosen >= 0
+    pointers = row_pointers(exists.sum(axis=1))
+    directed = csr_array((np.ones(pointers[-1]), chosen[exists], pointers), shape=(n, n))
     return directed.maximum(directed.T.tocsr())
 
 
@@ -185,8 +185,8 @@ def _approximate(points: Any, k: int) -> Indices:
     # the descent gets stuck early with few neighbours, so search for more and keep the nearest k
     width = min(max(k + 1, _DESCENT_WIDTH), points.shape[0])
     # even with a fixed seed, the result depends on the number of threads
-    found, _ = pynndescent.NNDescent(points, n_neighbors=width, random_state=0, n_jobs=1).neighbor_graph
-    found = np.array(found, dtype=np.int64)
-    found[found == np.arange(len(found))[:, None]] = -1
-    found[np.cumsum(found >= 0, axis=1) > k] = -1
-    return found
+    neighbors, _ = pynndescent.NNDescent(points, n_neighbors=width, random_state=0, n_jobs=1).neighbor_graph
+    neighbors = np.array(neighbors, dtype=np.int64)
+    neighbors[neighbors == np.arange(len(neighbors))[:, None]] = -1
+    neighbors[np.cumsum(neighbors >= 0, axis=1) > k] = -1
+    return neighbors

@@ -172,7 +172,9 @@ def declare_simple(A: csr_array) -> csr_array:
     """
     A._declared_simple = True
     if not is_declared(A):
-        raise ValueError("an adjacency can be vouched for only while its arrays are read-only.")
+        raise ValueError(
+            "the arrays of the adjacency are writeable: make them read-only before declaring it."
+        )
     return A
 
 
@@ -225,7 +227,7 @@ def asymmetric_pairs(simple: csr_array) -> npt.NDArray[np.int64]:
         return np.empty((0, 2), dtype=np.int64)
     differing = triu(simple != transposed, k=1, format="csr").tocoo()
     u, v = differing.row, differing.col
-    apart = ~_alike(np.asarray(simple[u, v]), np.asarray(transposed[u, v]))
+    apart = ~_close(np.asarray(simple[u, v]), np.asarray(transposed[u, v]))
     return np.column_stack([u[apart], v[apart]]).astype(np.int64)
 
 
@@ -234,12 +236,12 @@ def _same_entries(A: csr_array, B: csr_array) -> bool:
     blocks = (slice(start, start + _BLOCK) for start in range(0, A.nnz, _BLOCK))
     return all(
         np.array_equal(A.indices[block], B.indices[block])
-        and bool(_alike(A.data[block], B.data[block]).all())
+        and bool(_close(A.data[block], B.data[block]).all())
         for block in blocks
     )
 
 
-def _alike(a: np.ndarray, b: np.ndarray) -> npt.NDArray[np.bool_]:
+def _close(a: np.ndarray, b: np.ndarray) -> npt.NDArray[np.bool_]:
     """Return a mask of the weights that are equal up to rounding."""
     return np.asarray(np.isclose(a, b, rtol=8 * np.finfo(a.dtype).eps, atol=0.0))
 

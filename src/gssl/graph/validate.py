@@ -56,9 +56,9 @@ def check_finite(X: Any, name: str = "X") -> None:
         bad = matrix[rows, columns]
     else:
         entries = matrix.tocoo()
-        places = np.flatnonzero(~np.isfinite(entries.data))
-        places = places[np.lexsort((entries.col[places], entries.row[places]))]
-        rows, columns, bad = entries.row[places], entries.col[places], entries.data[places]
+        order = np.flatnonzero(~np.isfinite(entries.data))
+        order = order[np.lexsort((entries.col[order], entries.row[order]))]
+        rows, columns, bad = entries.row[order], entries.col[order], entries.data[order]
     if bad.size:
         what = "NaN" if np.isnan(bad[0]) else "infinity"
         raise ValueError(
@@ -197,7 +197,8 @@ def _check_range(indices: Any, size: int, kind: str, name: str) -> None:
             f"{name} has {kind} dtype {indices.dtype}: indices must be whole numbers; {_REBUILD}."
         )
     if indices.size and (indices.min() < 0 or indices.max() >= size):
-        place = int(np.argmax((indices < 0) | (indices >= size)))
+        position = int(np.argmax((indices < 0) | (indices >= size)))
         raise ValueError(
-            f"{name} has {kind} {indices[place]} at position {place}, outside 0 … {size - 1}: {_REBUILD}."
+            f"{name} has {kind} {indices[position]} at position {position}, outside 0 … {size - 1}: "
+            f"{_REBUILD}."
         )

@@ -116,7 +116,7 @@ def _split_row(data: Any, kinds: Any, columns: Any, i: Any, spans: Any) -> Any:
 
 @inlined
 def _number_batch(n: Any, data: Any, ids: Any, state: Any, keys: Any, cells: Any, codes: Any) -> None:
-    """Write the codes of a batch; if there is no room for an id, rewind to its line."""
+    """Write the codes of a batch; if an id does not fit, rewind to its line."""
     table, arena, offsets = ids
     slots = np.uint64(len(table) // WIDTH - 1)
     # prefetch all slots, so that cache misses overlap
@@ -129,9 +129,9 @@ def _number_batch(n: Any, data: Any, ids: Any, state: Any, keys: Any, cells: Any
         mark = _LONG if length > 16 else _ZERO
         slot = keys[2, k] & slots
         while True:
-            place = np.int64(slot) * WIDTH
-            found = table[place + 2]
-            if found == _ZERO:
+            at = np.int64(slot) * WIDTH
+            entry = table[at + 2]
+            if entry == _ZERO:
                 n_ids, used = state[IDS], state[BYTES]
                 if n_ids == len(offsets) - 1 or used + length + 1 > len(arena):
                     state[OUTCOME] = NO_SLOTS if n_ids == len(offsets) - 1 else NO_BYTES
@@ -143,15 +143,15 @@ def _number_batch(n: Any, data: Any, ids: Any, state: Any, keys: Any, cells: Any
                 arena[used + length] = 10
                 state[IDS], state[BYTES] = n_ids + 1, used + length + 1
                 offsets[n_ids + 1] = used + length + 1
-                found = np.uint64(n_ids + 1) | mark
-                table[place], table[place + 1], table[place + 2] = k0, k1, found
+                entry = np.uint64(n_ids + 1) | mark
+                table[at], table[at + 1], table[at + 2] = k0, k1, entry
                 break
-            if table[place] == k0 and table[place + 1] == k1 and found & _LONG == mark:
-                start = offsets[np.int64(found & _CODE) - 1] if length > 16 else 0
+            if table[at] == k0 and table[at + 1] == k1 and entry & _LONG == mark:
+                start = offsets[np.int64(entry & _CODE) - 1] if length > 16 else 0
                 if length <= 16 or _same(data, first, length, arena, start):
                     break
             slot = (slot + _ONE) & slots
-        codes[cells[2, k]] = np.int64(found & _CODE) - 1
+        codes[cells[2, k]] = np.int64(entry & _CODE) - 1
 
 
 @inlined
@@ -201,14 +201,14 @@ def _decimal(data: Any, first: Any, last: Any) -> Any:
 def rehash(table: Any, larger: Any) -> None:
     """Copy the slots of a hash table to a larger, empty one."""
     slots = np.uint64(len(larger) // WIDTH - 1)
-    for place in range(0, len(table), WIDTH):
-        if table[place + 2] == _ZERO:
+    for at in range(0, len(table), WIDTH):
+        if table[at + 2] == _ZERO:
             continue
-        slot = _mix(table[place], table[place + 1]) & slots
+        slot = _mix(table[at], table[at + 1]) & slots
         while larger[np.int64(slot) * WIDTH + 2] != _ZERO:
             slot = (slot + _ONE) & slots
         for j in range(WIDTH):
-            larger[np.int64(slot) * WIDTH + j] = table[place + j]
+            larger[np.int64(slot) * WIDTH + j] = table[at + j]
 
 
 def select_pairs(ends: Any, weights: Any, low: Any, high: Any, key: Any, value: Any, count: Any) -> None:

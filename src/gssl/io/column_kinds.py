@@ -132,10 +132,10 @@ class ColumnKinds:
         self._texts += texts
 
     def _read_dates(self, table: Table, names: Sequence[str]) -> dict[str, str]:
-        found, others = convert_dates(table, names, self._numbers)
-        self._dates |= found
+        notations, others = convert_dates(table, names, self._numbers)
+        self._dates |= notations
         self._no_dates += others
-        return found
+        return notations
 
     def notes(self, name: str) -> list[str]:
         """Return notes about commas, dates, columns recognised as text, and cells that are not numbers."""
@@ -149,7 +149,7 @@ class ColumnKinds:
 
 
 def most_others(filled: int, strict: bool, known: str | None = None) -> int:
-    """Return how many of the filled cells of a column of numbers may be no numbers, and count as missing.
+    """Return how many of the filled cells of a column of numbers may be something else, and count as missing.
 
     In a column of a ``known`` notation all may be so, because a new table may have few rows.
     """
@@ -161,7 +161,7 @@ def most_others(filled: int, strict: bool, known: str | None = None) -> int:
 
 
 def note_others(name: str, others: Mapping[str, tuple[int, str]]) -> str:
-    """Return the note about cells that are no numbers: how many in each column, and one of them."""
+    """Return the note about cells that are not numbers: how many in each column, and one of them."""
     counts = {column: count for column, (count, _) in others.items()}
     cells, example = counted(sum(counts.values()), "cell"), next(iter(others.values()))[1]
     return (

@@ -78,7 +78,7 @@ def is_database(file: Path) -> bool:
     # the number of its version follows, as 8 bytes, and text has no zeros
     known = start.startswith(_SQLITE) or (start[8:12] == _DUCKDB and b"\0" in start[12:])
     if not known and b"\0" in start and file.suffix.lower() in _SUFFIXES:
-        raise ValueError(f"{file} is no SQLite or DuckDB database: it is damaged or of another format.")
+        raise ValueError(f"{file} is not an SQLite or DuckDB database, or is damaged: check the file.")
     return known
 
 

@@ -288,10 +288,10 @@ def _same_shape(head: list[str], columns: list[list[str]]) -> bool:
 
 def _check_names(names: tuple[str, ...], path: Path) -> None:
     seen: set[str] = set()
-    for place, name in enumerate(names, start=1):
+    for number, name in enumerate(names, start=1):
         # the first column may be a row index written by pandas, without a name
-        if not name and place > 1:
-            raise ValueError(f"{path}: column {place} has no name; give it one in the first line.")
+        if not name and number > 1:
+            raise ValueError(f"{path}: column {number} has no name; give it one in the first line.")
         if name in seen:
             raise ValueError(f"{path} has two columns named {quoted(name)}: rename one of them.")
         seen.add(name)

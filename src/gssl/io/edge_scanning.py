@@ -52,8 +52,8 @@ class EdgeScan:
         # the position of the first row that was skipped, among all rows
         self.first_skipped: int | None = None
         names = table.dialect.names  # type: ignore[union-attr]
-        places = [names.index(name) for name in ends] + [-1 if weight is None else names.index(weight)]
-        self._columns = np.array([len(names), *places])
+        positions = [names.index(name) for name in ends] + [-1 if weight is None else names.index(weight)]
+        self._columns = np.array([len(names), *positions])
         self._state = np.zeros(9, np.int64)
         self._slots = np.zeros(_SLOTS * self._loops.WIDTH, np.uint64)
         # the hash table is at most 60 % full
@@ -178,11 +178,13 @@ def scan_edges(
         order = np.argsort(ids)
     number = np.empty(len(ids), np.int32)
     number[order] = np.arange(len(ids), dtype=np.int32)
-    found = {name: np.concatenate([number[ends[:, i]] for ends, _ in blocks]) for i, name in enumerate("ab")}
+    columns = {
+        name: np.concatenate([number[ends[:, i]] for ends, _ in blocks]) for i, name in enumerate("ab")
+    }
     if weight is not None:
-        found["weight"] = np.concatenate([weights for _, weights in blocks])
+        columns["weight"] = np.concatenate([weights for _, weights in blocks])
     note_skipped(table, scan.n_skipped, scan.first_skipped)
-    return ids[order], found
+    return ids[order], columns
 
 
 def note_skipped(table: Table, count: int, first: int | None) -> None:

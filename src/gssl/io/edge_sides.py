@@ -135,8 +135,8 @@ class NodeKinds:
                 f"{edges.name}: {counted(len(renamed), 'id')} named as in the model, which has nodes of two "
                 f"kinds: {listed(renamed)}.",
             ]
-        ids, places = np.unique(ids, return_inverse=True)
-        source, target = places[edges.source], places[edges.target]
+        ids, inverse = np.unique(ids, return_inverse=True)
+        source, target = inverse[edges.source], inverse[edges.target]
         return replace(edges, ids=ids, source=source, target=target, notes=notes)
 
     def _side(self, column: str) -> int | None:
@@ -148,10 +148,10 @@ class NodeKinds:
         return node if side is None or plain == node else f"{self.columns[side]}:{plain}"
 
     def _learn(self, node: str, side: int | None, name: str) -> str:
-        found = self._find(node, side, name)
+        resolved = self._find(node, side, name)
         if side is not None:
-            self.kinds.setdefault(found, side)
-        return found
+            self.kinds.setdefault(resolved, side)
+        return resolved
 
     def _find(self, node: str, side: int | None, name: str) -> str:
         kind = self.kinds.get(node)

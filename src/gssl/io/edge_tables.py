@@ -93,12 +93,12 @@ def read_edges(
     note_spaces(table, ends)
     apart = tell_kinds(table, ends) if two_sided is None else two_sided
     try:
-        ids, found = scan_edges(table, ends, weight, strict=strict, apart=apart is not False)
+        ids, codes = scan_edges(table, ends, weight, strict=strict, apart=apart is not False)
     except NotScannable:
         _query_edges(table, ends, weight, apart, strict)
-        ids, found = encode_texts(table, "edges", ["a", "b"], [] if weight is None else ["weight"])
-    weights = found.get("weight")
-    return Edges(ids, found["a"], found["b"], weights, table.name, table.notes, ends, apart is True)
+        ids, codes = encode_texts(table, "edges", ["a", "b"], [] if weight is None else ["weight"])
+    weights = codes.get("weight")
+    return Edges(ids, codes["a"], codes["b"], weights, table.name, table.notes, ends, apart is True)
 
 
 def _query_edges(
@@ -156,8 +156,8 @@ def _refuse_row(table: Table, ends: tuple[str, str], weight: str | None, bad: st
     if no_source or no_target:
         raise table.missing_id_error(row, ends[0] if no_source else ends[1])
     raise ValueError(
-        f"{table.row_name(row)}: column {quoted(weight)} is {quoted(value)}, and a weight "
-        "is a finite number from 0 on; repair it or name another column."
+        f"{table.row_name(row)}: column {quoted(weight)} is {quoted(value)}, but a weight "
+        "must be a finite number of at least 0; repair it or name another column."
     )
 
 

@@ -101,9 +101,9 @@ def read_features(
         Read categories and texts as in the table that has this encoding, with its words and their weights,
         whatever ``text`` names.
     strict : bool, default=False
-        Raise on repeated rows, and on a cell that is no number in a column of numbers. Otherwise equal rows
-        of one id are merged, and such cells are missing if they are one or at most 1 % of at least 20 that
-        are filled; notes count both.
+        Raise on repeated rows, and on a cell that is not a number in a column of numbers. Otherwise equal
+        rows of one id are merged, and such cells are missing if they are one or at most 1 % of at least 20
+        that are filled; notes count both.
 
     Returns
     -------
@@ -211,19 +211,19 @@ class LongTable:
         nodes = table.fetch_columns("SELECT id FROM long GROUP BY id ORDER BY min(rowid)")["id"].astype(
             object
         )
-        places = {node: i for i, node in enumerate(nodes)}
+        row_of = {node: i for i, node in enumerate(nodes)}
         table.execute(
             "CREATE TEMP TABLE entries AS SELECT id, feature, number FROM long "
             "WHERE feature IS NOT NULL AND NOT missing"
         )
-        ids, found = encode_texts(table, "entries", ["id"], ["feature", "number"])
-        names, columns = np.unique(found["feature"].astype(str), return_inverse=True)
+        ids, codes = encode_texts(table, "entries", ["id"], ["feature", "number"])
+        names, columns = np.unique(codes["feature"].astype(str), return_inverse=True)
         if not len(names):
             raise ValueError(
                 f"{self.name} has no features: give at least one row with a feature and a value."
             )
-        rows = np.array([places[node] for node in ids], dtype=np.int64)[found["id"]]
-        entries = (found["number"].astype(np.float32), (rows, columns))
+        rows = np.array([row_of[node] for node in ids], dtype=np.int64)[codes["id"]]
+        entries = (codes["number"].astype(np.float32), (rows, columns))
         matrix = csr_array(entries, shape=(len(nodes), len(names)), dtype=np.float32)
         return nodes, matrix, tuple(names.tolist())
 
@@ -253,7 +253,7 @@ class LongTable:
         self._check_pairs()
 
     def _check_values(self) -> None:
-        """Raise on a value that is no finite number, or take it as missing if such values are few."""
+        """Raise on a value that is not a finite number, or take it as missing if such values are few."""
         table, given = self.table, "FROM long WHERE feature IS NOT NULL AND NOT missing"
         filled, others, row = table.fetch_row(
             f"SELECT count(*), count(*) FILTER (number IS NULL), min(rowid) FILTER (number IS NULL) {given}"

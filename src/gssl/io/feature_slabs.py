@@ -95,7 +95,7 @@ def open_feature_slabs(path: str | Path) -> np.ndarray:
     --------
     >>> open_feature_slabs("nowhere.npy")
     Traceback (most recent call last):
-    FileNotFoundError: nowhere.npy is not there: check its name and folder.
+    FileNotFoundError: nowhere.npy does not exist: check its name and folder.
     """
     find_files(path)
     matrix = open_matrix(Path(path))
@@ -175,9 +175,9 @@ def take_rows_or_zeros(matrix: Any, rows: np.ndarray) -> Any:
         return csr_array(padded[np.where(rows < 0, n, rows)])
     present = rows >= 0
     if mapped_file(matrix) is None:
-        found = np.zeros((len(rows), d), matrix.dtype)
-        found[present] = matrix[rows[present]]
-        return found
+        taken = np.zeros((len(rows), d), matrix.dtype)
+        taken[present] = matrix[rows[present]]
+        return taken
 
     def columns() -> Iterator[np.ndarray]:
         column = np.zeros(len(rows), np.float32)

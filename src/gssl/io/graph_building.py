@@ -96,8 +96,8 @@ def build_graph_store(
     Examples
     --------
     >>> import tempfile
-    >>> place = Path(tempfile.mkdtemp()) / "store"
-    >>> store = build_graph_store("SELECT '007' AS src, '8' AS dst UNION ALL SELECT '8', '9'", place)
+    >>> path = Path(tempfile.mkdtemp()) / "store"
+    >>> store = build_graph_store("SELECT '007' AS src, '8' AS dst UNION ALL SELECT '8', '9'", path)
     >>> store
     GraphStore('store', nodes=3, edges=2)
     >>> store.adjacency.toarray()
@@ -108,9 +108,9 @@ def build_graph_store(
     budget = read_size(memory_budget)
     if budget < _LEAST:
         raise ValueError(f"a memory budget of {write_size(budget)} is too small: give at least 400 MB.")
-    place = Path(directory).expanduser()
+    path = Path(directory).expanduser()
     mark = _mark(edges, nodes, columns, header, two_sided, strict)
-    with whole_folder(place, mark) as folder:
+    with whole_folder(path, mark) as folder:
         table = open_table(edges, header=header)
         # also closed after an error: the database of a build can only be open once
         with closing(table.connection):
@@ -123,7 +123,7 @@ def build_graph_store(
             work.code_edges(nodes)
             work.write_ids()
         work.finish(work.merge())
-    return open_graph_store(place)
+    return open_graph_store(path)
 
 
 def _mark(edges: Any, nodes: Any, columns: Sequence[str] | None, *settings: bool | None) -> str:
@@ -162,8 +162,8 @@ class _Build:
     def limit(self, threads: int | None) -> None:
         """Limit DuckDB to its share of the budget, let it spill to the folder, and attach the database."""
         run = self.table.execute
-        room = self.budget - _BASE
-        run(f"SET memory_limit = '{int(room * _DATABASE_SHARE) // 1000}kB'")
+        available = self.budget - _BASE
+        run(f"SET memory_limit = '{int(available * _DATABASE_SHARE) // 1000}kB'")
         run(f"SET temp_directory = {sql_string(str(self.folder / 'spilled'))}")
         if threads is not None:
             run(f"SET threads = {int(threads)}")
@@ -293,18 +293,18 @@ class _Build:
     def _numbers_of_codes(self, nodes: Any) -> np.ndarray | None:
         """Return the node number of each code of the scan; None if the table of nodes lacks an id."""
         if nodes is None:
-            found = self.table.fetch_columns("SELECT code FROM build.ids ORDER BY rowid")
-            found["number"] = np.arange(self.n_nodes, dtype=np.int32)
+            coded = self.table.fetch_columns("SELECT code FROM build.ids ORDER BY rowid")
+            coded["number"] = np.arange(self.n_nodes, dtype=np.int32)
         else:
             pairs = "build.scanned LEFT JOIN build.ids USING (id)"
-            found = self.table.fetch_columns(f"SELECT code, ids.rowid::INTEGER AS number FROM {pairs}")
-            if np.isnan(found["number"]).any():
+            coded = self.table.fetch_columns(f"SELECT code, ids.rowid::INTEGER AS number FROM {pairs}")
+            if np.isnan(coded["number"]).any():
                 return None
-        codes = found["code"]
+        codes = coded["code"]
         if (self.folder / "order").exists():
             codes = np.fromfile(self.folder / "order", np.int64)[codes]
         number = np.empty(len(codes), np.int32)
-        number[codes] = found["number"]
+        number[codes] = coded["number"]
         return number
 
     def _join(self, nodes: Any) -> Iterator[tuple[np.ndarray, np.ndarray]]:

@@ -34,10 +34,10 @@ def is_graph_file(file: Path, suffix: str) -> bool:
 def _is_record(line: bytes) -> bool:
     """Return whether a line is a whole object without the lists of a graph, as in JSON lines."""
     try:
-        found = json.loads(line)
+        value = json.loads(line)
     except (ValueError, RecursionError):
         return False
-    return "nodes" not in found or not found.keys() & {"links", "edges"}
+    return "nodes" not in value or not value.keys() & {"links", "edges"}
 
 
 def read_graph_file(file: Path, suffix: str, part: str) -> tuple[dict[str, np.ndarray], list[str]]:
@@ -100,13 +100,15 @@ def _read_json(file: Path) -> tuple[list[tuple[str, Any]], list[tuple[str, str, 
         edges = [(str(edge["source"]), str(edge["target"]), edge) for edge in links]
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise ValueError(
-            f"{file} is no graph in node-link form, with 'nodes' that have an 'id' and 'links' that have a "
-            "'source' and a 'target': save it so, or let its name end in .jsonl if it is a table."
+            f"{file} is not in node-link form, with 'nodes' that have an 'id' and 'links' that have a "
+            "'source' and a 'target': save it in this form, or let its name end in .jsonl if it is a table."
         ) from error
     ids = {node for node, _ in nodes}
-    strange = next((end for edge in edges for end in edge[:2] if end not in ids), None)
-    if strange is not None:
-        raise ValueError(f"{file}: a link names {quoted(strange)}, which is the id of no node; repair it.")
+    unknown = next((end for edge in edges for end in edge[:2] if end not in ids), None)
+    if unknown is not None:
+        raise ValueError(
+            f"{file}: a link has the end {quoted(unknown)}, which is not the id of a node; repair it."
+        )
     return nodes, edges
 
 
@@ -134,7 +136,9 @@ def _read_networkx(file: Path, suffix: str) -> tuple[list[tuple[str, Any]], list
         TypeError,
         ValueError,
     ) as error:
-        raise ValueError(f"{file} is no {suffix[1:]} file that NetworkX can read: save it again.") from error
+        raise ValueError(
+            f"{file} is not a {suffix[1:]} file that NetworkX can read: save it again."
+        ) from error
     nodes = [(str(node), values) for node, values in graph.nodes(data=True)]
     if suffix == ".gexf":
         # what GEXF calls label is a name to show, never a class

@@ -90,27 +90,27 @@ class GraphStore:
 
     def ids(self, nodes: Sequence[int] | np.ndarray) -> np.ndarray:
         """Look up the ids of some nodes."""
-        wanted, places = np.unique(np.asarray(nodes, dtype=np.int64), return_inverse=True)
+        wanted, inverse = np.unique(np.asarray(nodes, dtype=np.int64), return_inverse=True)
         if wanted.size and not 0 <= wanted[0] <= wanted[-1] < self.n_nodes:
             raise ValueError(f"node {wanted[-1]} is not one of 0 … {self.n_nodes - 1} of {self.directory}.")
         table = self._ids()
         table.connection.register("wanted", {"node": wanted})
-        found = table.fetch_columns(
+        columns = table.fetch_columns(
             f"SELECT id FROM wanted JOIN {id_relation(self)} ON node = file_row_number ORDER BY node"
-        )["id"]
-        return np.asarray(found[places])
+        )
+        return np.asarray(columns["id"][inverse])
 
     def nodes(self, ids: Sequence[str] | np.ndarray) -> np.ndarray:
         """Look up the node numbers of some ids; −1 for unknown ids."""
         texts = np.empty(len(ids), dtype=object)
         texts[:] = [str(text) for text in ids]
         table = self._ids()
-        table.connection.register("wanted", {"place": np.arange(len(texts)), "id": texts})
-        found = table.fetch_columns(
-            f"SELECT place, file_row_number AS node FROM wanted JOIN {id_relation(self)} USING (id)"
+        table.connection.register("wanted", {"position": np.arange(len(texts)), "id": texts})
+        matches = table.fetch_columns(
+            f"SELECT position, file_row_number AS node FROM wanted JOIN {id_relation(self)} USING (id)"
         )
         numbers = np.full(len(texts), -1, dtype=np.int64)
-        numbers[found["place"]] = found["node"]
+        numbers[matches["position"]] = matches["node"]
         return numbers
 
     def __repr__(self) -> str:
@@ -151,19 +151,19 @@ def open_graph_store(directory: str | Path) -> GraphStore:
     --------
     >>> open_graph_store("nowhere")
     Traceback (most recent call last):
-    FileNotFoundError: nowhere is no graph store: make one with gssl graph build.
+    FileNotFoundError: nowhere is not a graph store: build one with gssl graph build.
     """
-    place = Path(directory).expanduser()
-    manifest = place / _MANIFEST
+    folder = Path(directory).expanduser()
+    manifest = folder / _MANIFEST
     if not manifest.is_file():
-        raise FileNotFoundError(f"{directory} is no graph store: make one with gssl graph build.")
+        raise FileNotFoundError(f"{directory} is not a graph store: build one with gssl graph build.")
     try:
         data = json.loads(manifest.read_text(encoding="utf-8"))
         if data["format"] != _FORMAT:
             raise ValueError
         version = int(data["version"])
         store = GraphStore(
-            place,
+            folder,
             int(data["nodes"]),
             int(data["edges"]),
             bool(data["weighted"]),
@@ -173,7 +173,9 @@ def open_graph_store(directory: str | Path) -> GraphStore:
             tuple(str(column) for column in data.get("kind_columns", ())),
         )
     except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
-        raise ValueError(f"{manifest} is no manifest of a graph store: build the store again.") from error
+        raise ValueError(
+            f"{manifest} is not the manifest of a graph store: build the store again."
+        ) from error
     if version > _VERSION:
         raise ValueError(f"{directory} was made by a newer gssl: update gssl or build the store again.")
     return store
@@ -185,18 +187,18 @@ def id_relation(store: GraphStore) -> str:
 
 
 def check_rows(
-    store: GraphStore, places: np.ndarray, name: str, row_name: Callable[[int], str]
+    store: GraphStore, positions: np.ndarray, name: str, row_name: Callable[[int], str]
 ) -> np.ndarray:
-    """Raise on rows of unknown nodes (place below 0), on repeated nodes, and on nodes without a row."""
-    strange = np.flatnonzero(places < 0)
-    if len(strange):
-        ids = [row_name(row) for row in strange[:5]]
+    """Raise on rows of unknown nodes (position below 0), on repeated nodes, and on nodes without a row."""
+    unknown = np.flatnonzero(positions < 0)
+    if len(unknown):
+        ids = [row_name(row) for row in unknown[:5]]
         hint = spelling_hint(ids, lambda tried: store.nodes(tried) >= 0)
         raise ValueError(
-            f"{name} names {counted(len(strange), 'id')} that {store.directory} does not have: "
+            f"{name} names {counted(len(unknown), 'id')} that {store.directory} does not have: "
             f"{listed(ids)}{hint}; remove them, or build the store with them."
         )
-    counts = np.bincount(places, minlength=store.n_nodes)
+    counts = np.bincount(positions, minlength=store.n_nodes)
     if counts.max(initial=0) > 1:
         twice = store.ids(np.flatnonzero(counts > 1)[:5])
         raise ValueError(f"{name} has more than one row for {listed(twice)}; keep one.")
@@ -206,7 +208,7 @@ def check_rows(
             f"{name} has no features for {counted(len(missing), 'id')} of {store.directory}: "
             f"{listed(store.ids(missing[:5]))}; add them."
         )
-    return places
+    return positions
 
 
 def write_manifest(

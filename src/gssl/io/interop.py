@@ -88,7 +88,7 @@ def from_scipy(
     notes = [
         message
         for message in report.messages()
-        # no note about asymmetry if every edge is stored once: that is usual for undirected graphs
+        # no note about asymmetry if every edge is stored once, as is common for undirected graphs
         if two_way or "not symmetric" not in message
     ]
     isolated = int(np.count_nonzero(np.diff(cleaned.indptr) == 0))
@@ -325,9 +325,9 @@ def _texts(node_ids: Any, n: int) -> np.ndarray:
     return texts
 
 
-def _check_length(found: int, n: int, what: str) -> None:
-    if found != n:
-        raise ValueError(f"there are {found} {what} but {n} nodes in the graph: give one for each node.")
+def _check_length(count: int, n: int, what: str) -> None:
+    if count != n:
+        raise ValueError(f"there are {count} {what} but {n} nodes in the graph: give one for each node.")
 
 
 def _row(graph: Any, node: Any, features: str | Sequence[str]) -> list[float]:
@@ -345,10 +345,10 @@ def _tensor_problem(
 ) -> Problem:
     x, y, weights = columns["x"], columns["y"], columns["edge_weight"]
     if edges.dtype.kind not in "iu":
-        raise ValueError(f"edges are {edges.dtype}: they must be whole numbers, which name nodes from 0 on.")
+        raise ValueError(f"edges are {edges.dtype}: node numbers must be integers, starting at 0.")
     n = _count_nodes(n_nodes, [part for part in (x, y) if part is not None and part.ndim], edges)
     if edges.size and not 0 <= edges.min() <= edges.max() < n:
-        raise ValueError(f"edges must be node numbers from 0 to {n - 1}; another was given.")
+        raise ValueError(f"a node number of edges is outside 0 to {n - 1}: number the nodes from 0.")
     values = np.ones(edges.shape[1]) if weights is None else _tensor_weights(weights, edges.shape[1])
     adjacency = coo_array((values, (edges[0], edges[1])), shape=(n, n))
     labels = None
@@ -375,7 +375,7 @@ def _count_nodes(n_nodes: Any, parts: list[np.ndarray], edges: np.ndarray) -> in
             raise ValueError(f"num_nodes is {n_nodes!r}: give a whole number.") from error
     if not 0 <= n < _MOST_NODES:
         raise ValueError(
-            f"there would be {n:,} nodes, and gssl needs fewer than {_MOST_NODES:,}: number nodes from 0 on "
+            f"there would be {n:,} nodes, and gssl needs fewer than {_MOST_NODES:,}: number nodes from 0 "
             "without gaps."
         )
     return n

@@ -110,7 +110,7 @@ def read_labels(
         The columns of the id and the label. If None: ``id`` or ``node``, else the first; ``label`` or
         ``class``, else the second.
     na : sequence of str, optional
-        Texts that mean no label, besides empty cells. If None, the usual ones, such as ``NA``, ``nan``,
+        Texts that mean no label, besides empty cells. If None, common ones, such as ``NA``, ``nan``,
         ``None``, ``null`` and ``?``; and ``-1``, if there are at least two other classes.
     header : bool, optional
         Whether the first line of a text file names the columns; detected if None.
@@ -130,7 +130,7 @@ def read_labels(
     name, label = _choose_columns(table, columns)
     note_spaces(table, [name, label])
     ids, labels = text_sql(table, name), text_sql(table, label)
-    rows = table.relation
+    relation = table.relation
     predicted = columns is None and "model_says" in table.columns
     if predicted and "model_confidence" in table.columns and "given" not in table.columns:
         raise ValueError(
@@ -138,24 +138,24 @@ def read_labels(
             "name the columns (--label-columns id,label)."
         )
     if predicted and "given" in table.columns:
-        rows += f" WHERE lower({text_sql(table, 'given')}) IN ('true', 't', '1')"
+        relation += f" WHERE lower({text_sql(table, 'given')}) IN ('true', 't', '1')"
         table.notes.append(f"{table.name}: a table of predictions, of which only given labels are read.")
-    table.execute(f"CREATE TEMP TABLE labels AS SELECT {ids} AS id, {labels} AS label FROM {rows}")
+    table.execute(f"CREATE TEMP TABLE labels AS SELECT {ids} AS id, {labels} AS label FROM {relation}")
     if not check_ids(table, "labels", name):
         raise ValueError(f"{table.name} has no rows: give at least one label.")
     counts = _empty_missing(table, na)
     refuse_measurements(f"{table.name}: column {quoted(label)}", counts)
     _refuse_two_labels(table)
     _note_case(table)
-    found = table.fetch_columns(
+    rows = table.fetch_columns(
         "SELECT id, min(label) AS label, count(*) AS n FROM labels GROUP BY id ORDER BY min(rowid)"
     )
-    repeats = int(found["n"].sum()) - len(found["n"])
+    repeats = int(rows["n"].sum()) - len(rows["n"])
     if repeats:
         table.notes.append(f"{table.name}: merged {counted(repeats, 'repeated row')}.")
-    # what is still written like a missing value is a class, because na says so
-    given = name_classes(found["label"].astype(object))
-    return Labels(found["id"].astype(object), given, table.name, table.notes, name)
+    # a remaining text that looks like a missing value is a class, because na excludes it
+    given = name_classes(rows["label"].astype(object))
+    return Labels(rows["id"].astype(object), given, table.name, table.notes, name)
 
 
 def _choose_columns(table: Table, columns: Sequence[str] | None) -> tuple[str, str]:
@@ -167,9 +167,9 @@ def _choose_columns(table: Table, columns: Sequence[str] | None) -> tuple[str, s
         leave_out_row_numbers(table)
     name = pick_column(table, None, IDS, 0)
     # never the column of the ids, even if its name is among the guesses
-    place = 1 if list(table.columns).index(name) == 0 else 0
+    default = 1 if list(table.columns).index(name) == 0 else 0
     guesses = [guess for guess in _LABELS if guess != name.lower()]
-    label = pick_column(table, None, guesses, place)
+    label = pick_column(table, None, guesses, default)
     unused = [column for column in table.columns if column not in (name, label)]
     if unused and label.lower() not in guesses:
         table.notes.append(
@@ -186,7 +186,7 @@ def _note_case(table: Table) -> None:
     )
     if twins:
         first, other = (shortened(text) for text in twins[0])
-        more = f", and {counted(len(twins) - 1, 'other pair')} alike" if len(twins) > 1 else ""
+        more = f", and so do {counted(len(twins) - 1, 'other pair')}" if len(twins) > 1 else ""
         table.notes.append(
             f"{table.name}: {first!r} and {other!r} differ only in case and are two classes{more}."
         )
@@ -198,14 +198,16 @@ def _empty_missing(table: Table, na: Sequence[str] | None) -> dict[str, int]:
     markers = [text.strip() for text in (MISSING if na is None else na)]
     if na is None and is_minus_missing(counts.keys() - markers):
         markers.append(MINUS)
-    found = {text: counts[text] for text in markers if text in counts}
-    if not found:
+    missing = {text: counts[text] for text in markers if text in counts}
+    if not missing:
         return counts
-    texts = ", ".join(sql_string(text) for text in found)
+    texts = ", ".join(sql_string(text) for text in missing)
     table.execute(f"UPDATE labels SET label = NULL WHERE label IN ({texts})")
-    cells = counted(sum(found.values()), "cell")
-    table.notes.append(f"{table.name}: {cells} taken as no label: {listed_counts(found)} (--na sets which).")
-    return {text: count for text, count in counts.items() if text not in found}
+    cells = counted(sum(missing.values()), "cell")
+    table.notes.append(
+        f"{table.name}: {cells} taken as no label: {listed_counts(missing)} (--na sets which)."
+    )
+    return {text: count for text, count in counts.items() if text not in missing}
 
 
 def _refuse_two_labels(table: Table) -> None:

@@ -14,7 +14,7 @@ from gssl.selection import AutoClassifier, CalibratedClassifier
 MOST_SCALED = 1100
 # kinds of values that are stored as plain JSON, and their names in errors
 PLAIN = {
-    "whole": "a whole number from 0 on",
+    "whole": "a whole number of at least 0",
     "exponent": f"a whole number from -{MOST_SCALED} to {MOST_SCALED}",
     "flag": "true or false",
     "text": "a text",

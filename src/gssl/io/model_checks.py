@@ -43,7 +43,7 @@ def check_parts(model: Any) -> None:
     if isinstance(model, AutoClassifier):
         _check_heads(model)
     if (getattr(model, "held_out_codes_", np.empty(0)) < 0).any():
-        raise ValueError("'held_out_codes_' names classes that are not there.")
+        raise ValueError("'held_out_codes_' has classes that do not exist.")
 
 
 def _check_pulls(model: Any) -> None:
@@ -63,12 +63,12 @@ def _check_widths(model: Any) -> None:
         if not isinstance(model.embedder_, Embedder):
             raise ValueError(f"its embedder is a {type(model.embedder_).__name__}.")
         widths["head_"] = model.embedder_.embedding_width(d)
-    found = {
+    actual = {
         name: getattr(getattr(model, name), "n_features_in_", 0) for name in widths if hasattr(model, name)
     }
     if isinstance(model, Embedder) and "embedding_" in vars(model):
-        found["embedding_"], widths["embedding_"] = model.embedding_.shape[1], model.embedding_width(d)
-    for name, width in found.items():
+        actual["embedding_"], widths["embedding_"] = model.embedding_.shape[1], model.embedding_width(d)
+    for name, width in actual.items():
         if width != widths[name]:
             raise ValueError(f"{name!r} has {width} features and the model {widths[name]}.")
 
@@ -82,10 +82,10 @@ def _check_classes(model: Any) -> None:
         if role in ("propagation", "classifier") and not isinstance(part, GraphClassifier):
             raise ValueError(f"its {role} is a {type(part).__name__}.")
         expected = model.classes_ if role == "classifier" else np.arange(len(model.classes_))
-        found = getattr(part, "classes_", expected[:0])
+        classes = getattr(part, "classes_", expected[:0])
         # a head may have seen only some of the classes
-        same = np.isin(found, expected).all() if role == "head" else np.array_equal(found, expected)
-        if not same or not len(found) or found.dtype.kind != expected.dtype.kind:
+        same = np.isin(classes, expected).all() if role == "head" else np.array_equal(classes, expected)
+        if not same or not len(classes) or classes.dtype.kind != expected.dtype.kind:
             raise ValueError(f"its {role} knows other classes than the model.")
 
 

@@ -71,15 +71,15 @@ def unpack_texts(parts: Any) -> np.ndarray:
     if (lengths < 0).any() or lengths.sum(dtype=np.int64) != len(joined):
         raise ValueError("its names are cut short.")
     ends = np.cumsum(lengths, dtype=np.int64)
-    found = np.empty(len(lengths), dtype=object)
+    texts = np.empty(len(lengths), dtype=object)
     try:
-        found[:] = [
+        texts[:] = [
             joined[end - length : end].decode("utf-8", "surrogatepass")
             for end, length in zip(ends.tolist(), lengths.tolist(), strict=True)
         ]
     except UnicodeDecodeError as error:
         raise ValueError("its names are not text.") from error
-    return found
+    return texts
 
 
 def pack_kinds(kinds: NodeKinds | None, ids: np.ndarray) -> dict[str, Any] | None:
@@ -215,7 +215,7 @@ def _array(parts: Any, name: str, kind: str, n_dims: int = 1) -> np.ndarray:
 def _number(parts: dict[str, Any], name: str, low: float = np.finfo(np.float64).tiny) -> float:
     value: Any = parts.get(name)
     if type(value) not in (int, float) or not low <= value < np.inf:
-        raise ValueError(f"{name!r} is {quoted(value)}, not a number from {low:g} on.")
+        raise ValueError(f"{name!r} is {quoted(value)}, not a number of at least {low:g}.")
     return float(value)
 
 

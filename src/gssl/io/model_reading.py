@@ -88,7 +88,7 @@ class Reader:
             case "model":
                 return Reader(value, self.tensors).model
             case "transient":
-                raise ValueError(f"{attribute.name!r} is nothing that a saved model holds.")
+                raise ValueError(f"{attribute.name!r} is not an attribute of a saved model.")
             case "table":
                 return read_table(attribute.name, value)
             case "whole" | "exponent" | "flag" | "text":
@@ -106,7 +106,7 @@ class Reader:
         low = -1 if attribute.kind == "code" else 0
         inside = not array.size or low <= array.min() <= array.max() < self.sizes["c"]
         if array.dtype != np.int64 or not inside:
-            raise ValueError(f"{attribute.name!r} names classes that are not there.")
+            raise ValueError(f"{attribute.name!r} has classes that do not exist.")
         return array if attribute.kind == "code" else self.model.classes_[array]
 
     def _plain(self, attribute: Fitted, value: Any) -> Any:
@@ -132,7 +132,7 @@ class Reader:
         array = self.tensors[key]
         # no method computes in half precision
         if array.dtype.kind != kind or (kind == "f" and array.dtype.itemsize < 4):
-            raise ValueError(f"{attribute.name!r} is stored as {array.dtype}, which does not fit.")
+            raise ValueError(f"{attribute.name!r} is stored as {array.dtype}, which is not supported.")
         if kind == "f" and not np.isfinite(array).all():
             raise ValueError(f"{attribute.name!r} holds NaN or infinity.")
         self._check_shape(attribute, array.shape)
@@ -199,7 +199,7 @@ def _read_model(description: Any) -> Any:
         raise ValueError("it does not describe a model.")
     name, known = description.get("class"), storable()
     if not isinstance(name, str) or name not in known:
-        raise ValueError(f"it names the class {quoted(name)}, which is no method of gssl.")
+        raise ValueError(f"it names the class {quoted(name)}, which is not a method of gssl.")
     kind = known[name]
     hints = typing.get_type_hints(kind.__init__)
     params = {}

@@ -288,10 +288,10 @@ class _Writer:
             if isinstance(getattr(type(model), attribute.name, None), cached_property):
                 getattr(model, attribute.name, None)
         held = {key: value for key, value in vars(model).items() if not key.startswith("_sklearn")}
-        strange = set(held) - set(description["params"]) - {a.name for a in known} - {"classes_"}
-        if strange:
+        unknown = set(held) - set(description["params"]) - {a.name for a in known} - {"classes_"}
+        if unknown:
             raise ValueError(
-                f"this {name} has the attribute {min(strange)!r}, which gssl.save does not know: add it to "
+                f"this {name} has the attribute {min(unknown)!r}, which gssl.save does not know: add it to "
                 "FITTED in gssl/io/model_attributes.py."
             )
         missing = [a.name for a in known if not a.optional and a.name not in held]
@@ -375,7 +375,7 @@ class _Writer:
         if isinstance(value, dict):
             return {name: self._tree(part, f"{key}.{name}") for name, part in value.items()}
         if isinstance(value, list):
-            return [self._tree(part, f"{key}.{place}") for place, part in enumerate(value)]
+            return [self._tree(part, f"{key}.{k}") for k, part in enumerate(value)]
         return value
 
     def _store(self, array: Any, key: str) -> str:

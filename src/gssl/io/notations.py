@@ -33,8 +33,8 @@ def read_commas(table: Table, names: Iterable[str]) -> None:
     """Convert text columns whose numbers have commas, if any does in the first rows, with a note."""
     texts = [name for name in names if is_text(table.columns[name])]
     commas = aggregate_texts(table, texts, "bool_or(contains(raw, ','))", _SAMPLE_ROWS)
-    found = convert_commas(table, [name for name in texts if commas[name][0]], {})
-    table.notes += comma_notes(table.name, found)
+    notations = convert_commas(table, [name for name in texts if commas[name][0]], {})
+    table.notes += comma_notes(table.name, notations)
 
 
 def convert_commas(table: Table, names: Sequence[str], known: Mapping[str, str]) -> dict[str, str]:
@@ -51,7 +51,7 @@ def convert_commas(table: Table, names: Sequence[str], known: Mapping[str, str])
         f"count(*) FILTER ({is_thousands} AND NOT {is_decimal}), "
         f"count(*) FILTER ({is_decimal} AND {is_thousands})",
     )
-    found = dict[str, str]()
+    notations = dict[str, str]()
     for name, (filled, plain, only_decimal, only_thousands, either) in counts.items():
         numbers = only_decimal + only_thousands + either
         # the same majority as for plain numbers
@@ -66,11 +66,11 @@ def convert_commas(table: Table, names: Sequence[str], known: Mapping[str, str])
         raw = raw_text_sql(table.columns[name])
         sql = f"CASE WHEN contains({raw}, ',') THEN translate({raw}, ',.', '.') ELSE {raw} END"
         table.columns[name] = Column(sql if points else f"replace({raw}, ',', '')", "VARCHAR")
-        found[name] = "decimal comma" if points else "thousands comma"
-    return found
+        notations[name] = "decimal comma" if points else "thousands comma"
+    return notations
 
 
-def comma_notes(table: str, found: Mapping[str, str]) -> list[str]:
+def comma_notes(table: str, notations: Mapping[str, str]) -> list[str]:
     """Return notes about columns of numbers with commas, by their notations."""
     return [
         f"{table}: {what} in {listed(names)}."
@@ -78,21 +78,21 @@ def comma_notes(table: str, found: Mapping[str, str]) -> list[str]:
             ("decimal comma", "decimal commas are read as points"),
             ("thousands comma", "commas are read as separators of thousands"),
         )
-        if (names := [name for name, form in found.items() if form == notation])
+        if (names := [name for name, form in notations.items() if form == notation])
     ]
 
 
 def convert_dates(table: Table, names: Iterable[str], known: Mapping[str, str]) -> tuple[dict[str, str], int]:
-    """Convert columns of dates to days since 1970; return their notations, and how many cells are no dates.
+    """Convert columns of dates to days since 1970; return their notations, and how many cells are not dates.
 
     Dates in text are in the ``known`` order of a column, unless another reads more than twice as many cells.
     """
-    found, texts = dict[str, str](), list[str]()
+    notations, texts = dict[str, str](), list[str]()
     for name in names:
         column = table.columns[name]
         if column.type.startswith(_DATE_TYPES) and not column.type.endswith("]"):
             table.columns[name] = Column(f"epoch({column.sql}) / 86400.0", "DOUBLE")
-            found[name] = "date"
+            notations[name] = "date"
         elif is_text(column):
             texts.append(name)
     others, orders = 0, list(_DATES)
@@ -109,15 +109,15 @@ def convert_dates(table: Table, names: Iterable[str], known: Mapping[str, str]) 
         others += filled - read
         text = f"trim({raw_text_sql(table.columns[name])})"
         table.columns[name] = Column(f"epoch({_time_sql(_DATES[order], text)}) / 86400.0", "DOUBLE")
-        found[name] = order
-    return found, others
+        notations[name] = order
+    return notations, others
 
 
-def date_notes(table: str, found: Mapping[str, str], others: int) -> list[str]:
-    """Return notes about columns of dates, by their notations, and about cells among them that are none."""
+def date_notes(table: str, notations: Mapping[str, str], others: int) -> list[str]:
+    """Return notes about columns of dates, by their notations, and about cells in them that are not dates."""
     notes = list[str]()
-    for order in dict.fromkeys(found.values()):
-        names = listed(name for name, form in found.items() if form == order)
+    for order in dict.fromkeys(notations.values()):
+        names = listed(name for name, form in notations.items() if form == order)
         shown = "" if order == "date" else f" ({order})"
         notes.append(f"{table}: dates{shown} are read as days since 1970 in {names}.")
     if others:

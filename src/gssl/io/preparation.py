@@ -93,15 +93,15 @@ class Preparation:
         normalize = "rows" if normalize == "l1" else normalize
         if normalize not in NORMALIZE:
             raise ValueError(f"normalize is {normalize!r}: give one of {', '.join(NORMALIZE)}.")
-        found = _Statistics.of(features.matrix)
+        statistics = _Statistics.of(features.matrix)
         d = features.matrix.shape[1]
         kinds = features.kinds or ("number",) * d
-        shift, scale, row_scaled, notes = _scaling(found, np.array(kinds), normalize, features.name)
+        shift, scale, row_scaled, notes = _scaling(statistics, np.array(kinds), normalize, features.name)
         return cls(
             features.names,
             tuple(kinds),
-            tuple(found.fill.tolist()),
-            found.marked,
+            tuple(statistics.fill.tolist()),
+            statistics.marked,
             tuple(shift.tolist()),
             tuple(scale.tolist()),
             tuple(row_scaled.tolist()),
@@ -148,16 +148,16 @@ class Preparation:
             data = json.loads(text)
             encoding = data.pop("encoding", None)
             values: dict[str, Any] = {name: tuple(value) for name, value in data.items()}
-            found = cls(**values)
+            preparation = cls(**values)
             lengths = {
-                len(getattr(found, name))
+                len(getattr(preparation, name))
                 for name in ("names", "kinds", "fill", "shift", "scale", "row_scaled")
             }
-            numbers = [*found.fill, *found.shift, *found.scale]
-            right = len(lengths) == 1 and all(0 <= j < len(found.names) for j in found.marked)
+            numbers = [*preparation.fill, *preparation.shift, *preparation.scale]
+            right = len(lengths) == 1 and all(0 <= j < len(preparation.names) for j in preparation.marked)
             if not right or not np.isfinite(np.array(numbers, dtype=np.float64)).all():
                 raise ValueError
-            return replace(found, encoding=_read_encoding(encoding, found))
+            return replace(preparation, encoding=_read_encoding(encoding, preparation))
         except (KeyError, ValueError, TypeError, AttributeError, RecursionError) as error:
             raise ValueError(
                 "the model does not say how its features were prepared: save it again."
@@ -167,8 +167,8 @@ class Preparation:
         """Return the position of each column in the matrix (−1 for zeros, −2 for missing cells) and notes."""
         if features.names == self.names:
             return np.arange(len(self.names)), []
-        place = {name: i for i, name in enumerate(features.names)}
-        source = np.array([place.get(name, -1) for name in self.names], dtype=np.int64)
+        position = {name: i for i, name in enumerate(features.names)}
+        source = np.array([position.get(name, -1) for name in self.names], dtype=np.int64)
         absent = np.array([kind == "number" for kind in self.kinds]) & ~np.array(self.row_scaled, dtype=bool)
         source[(source < 0) & absent] = -2
         zeros, unknown = (np.flatnonzero(source == code).tolist() for code in (-1, -2))
@@ -227,21 +227,21 @@ class Preparation:
         if mapped_file(matrix) is not None:
             columns = chain((column for _, block in scaled() for column in block.T), masks.T)
             return write_temporary(columns, n, d + extra), missing
-        found = np.empty((n, d + extra), dtype=np.float32)
+        result = np.empty((n, d + extra), dtype=np.float32)
         for part, block in scaled():
-            found[:, part] = block
-        found[:, d:] = masks
-        return found, missing
+            result[:, part] = block
+        result[:, d:] = masks
+        return result, missing
 
     def _block(self, matrix: Any, source: np.ndarray, part: slice) -> tuple[np.ndarray, np.ndarray]:
         """Return some columns, filled, shifted and scaled, and a mask of their missing cells."""
-        places = source[part]
-        block = np.zeros((matrix.shape[0], len(places)), dtype=np.float64)
-        there = places >= 0
-        taken = places[there]
+        positions = source[part]
+        block = np.zeros((matrix.shape[0], len(positions)), dtype=np.float64)
+        there = positions >= 0
+        taken = positions[there]
         together = len(taken) and np.array_equal(taken, np.arange(taken[0], taken[0] + len(taken)))
         block[:, there] = matrix[:, taken[0] : taken[-1] + 1] if together else matrix[:, taken]
-        block[:, places == -2] = np.nan
+        block[:, positions == -2] = np.nan
         mask = np.isnan(block)
         fill, shift, scale = (np.array(values[part]) for values in (self.fill, self.shift, self.scale))
         if mask.any():
@@ -326,27 +326,27 @@ class _Statistics:
     def of(cls, matrix: Any) -> "_Statistics":
         """Compute the statistics of a dense or sparse matrix, a few columns at a time."""
         n, d = matrix.shape
-        found = np.zeros((6, d))
+        moments = np.zeros((6, d))
         masks: dict[bytes, int] = {}
         by_columns = csc_array(matrix) if issparse(matrix) else matrix
         for part in _column_slices(n, d):
             if issparse(by_columns):
                 cut = slice(by_columns.indptr[part.start], by_columns.indptr[part.stop])
-                found[:, part] = _sparse_moments(by_columns, part, cut)
+                moments[:, part] = _sparse_moments(by_columns, part, cut)
                 holes = np.flatnonzero(np.isnan(by_columns.data[cut])) + cut.start
                 gaps = np.unique(np.searchsorted(by_columns.indptr, holes, "right") - 1).tolist()
             else:
                 block = np.asarray(by_columns[:, part], dtype=np.float64)
                 empty = np.isnan(block)
                 gaps = (np.flatnonzero(empty.any(axis=0)) + part.start).tolist()
-                found[:, part] = _dense_moments(block, empty)
+                moments[:, part] = _dense_moments(block, empty)
                 release_pages(matrix)
             for j in gaps:
                 values = by_columns[:, [j]].toarray().ravel() if issparse(by_columns) else by_columns[:, j]
                 empty = np.isnan(values)
-                found[5, j] = np.nan_to_num(np.median(values[~empty])) if not empty.all() else 0.0
+                moments[5, j] = np.nan_to_num(np.median(values[~empty])) if not empty.all() else 0.0
                 masks.setdefault(np.packbits(empty).tobytes(), int(j))
-        nonzero, negative, varied, mean, deviation, fill = found
+        nonzero, negative, varied, mean, deviation, fill = moments
         return cls(nonzero, negative > 0, varied > 0, mean, deviation, fill, tuple(sorted(masks.values())))
 
 
@@ -377,7 +377,7 @@ def _sparse_moments(X: Any, part: slice, cut: slice) -> np.ndarray:
 
 
 def _scaling(
-    found: _Statistics, kinds: np.ndarray, normalize: str, name: str
+    statistics: _Statistics, kinds: np.ndarray, normalize: str, name: str
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[str]]:
     """Return shift, scale, a mask of the columns scaled by rows, and notes."""
     d = len(kinds)
@@ -386,30 +386,30 @@ def _scaling(
     if normalize == "rows":
         by_row[:] = True
     elif normalize == "columns":
-        by_column = found.varied.copy()
+        by_column = statistics.varied.copy()
     elif normalize == "auto":
         by_row = words.copy()
-        negative = found.negative[numbers].any()
+        negative = statistics.negative[numbers].any()
         if not numbers.any():
             pass
-        elif not negative and found.nonzero[numbers].mean() < _MOSTLY_ZEROS:
+        elif not negative and statistics.nonzero[numbers].mean() < _MOSTLY_ZEROS:
             by_row |= numbers
-        elif not found.varied[numbers].any():
+        elif not statistics.varied[numbers].any():
             notes.append(f"{name}: {counted(int(numbers.sum()), 'column')} of 0 and 1 kept as given.")
-        elif negative and _on_one_scale(found.deviation[numbers]):
+        elif negative and _on_one_scale(statistics.deviation[numbers]):
             notes.append(f"{name}: {counted(int(numbers.sum()), 'column')} on one scale kept as given.")
         else:
-            by_column = numbers & found.varied
+            by_column = numbers & statistics.varied
     if by_row.any():
         what = "feature" if normalize == "rows" else "word count"
         notes.append(f"{name}: rows of {counted(int(by_row.sum()), what)} are scaled to sum to one.")
-    scaled = by_column & (found.deviation > 0)
+    scaled = by_column & (statistics.deviation > 0)
     if by_column.any():
         are = "is" if by_column.sum() == 1 else "are"
         columns = f"{counted(int(by_column.sum()), 'column')} of measurements {are} standardised"
         notes.append(f"{name}: {columns} (mean 0, deviation 1).")
-    shift = np.where(by_column & (found.nonzero >= _SPARSE), found.mean, 0.0)
-    return shift, np.where(scaled, found.deviation, 1.0), by_row, notes
+    shift = np.where(by_column & (statistics.nonzero >= _SPARSE), statistics.mean, 0.0)
+    return shift, np.where(scaled, statistics.deviation, 1.0), by_row, notes
 
 
 def _on_one_scale(deviations: np.ndarray) -> bool:

@@ -249,44 +249,44 @@ class _Join:
         if kinds is not None:
             self.nodes, features = kinds.resolve(self.nodes), kinds.resolve(features)
             labels = kinds.resolve(labels)
-        places = {}
+        node_numbers = {}
         for part in (self.nodes, features, edges, labels):
             if part is not None:
                 self.notes += [*part.notes, *missing_id_notes(part.name, part.ids)]
-                places[part.name, type(part)] = self._add(part)
+                node_numbers[part.name, type(part)] = self._add(part)
         node_ids = np.array(list(self.added), dtype=object)
         if self.store is not None:
             node_ids = np.concatenate([self.store.node_ids, node_ids]) if self.added else self.store.node_ids
         y = np.full(self.n_nodes, None, dtype=object)
         if labels is not None:
-            y[places[labels.name, Labels]] = labels.labels
+            y[node_numbers[labels.name, Labels]] = labels.labels
         matrix = None
         if features is not None:
             rows = np.full(self.n_nodes, -1, dtype=np.int64)
-            rows[places[features.name, Features]] = np.arange(len(features.ids))
+            rows[node_numbers[features.name, Features]] = np.arange(len(features.ids))
             self._tell_zeros(features, node_ids[rows < 0])
             matrix = take_rows_or_zeros(features.matrix, rows)
-        adjacency = self._adjacency(edges, None if edges is None else places[edges.name, Edges])
+        adjacency = self._adjacency(edges, None if edges is None else node_numbers[edges.name, Edges])
         names = () if features is None else features.names
         return Problem(node_ids, adjacency, matrix, y, self.notes, names, kinds=kinds)
 
     def _add(self, part: "Nodes | Features | Edges | Labels") -> np.ndarray:
         """Return the node numbers of the ids of a table; new ids become nodes."""
-        places = self._find(part.ids)
-        new = places < 0
+        numbers = self._find(part.ids)
+        new = numbers < 0
         if new.any() and self.n_nodes:
             self._tell_new(part, new)
-        places[new] = np.arange(self.n_nodes, self.n_nodes + np.count_nonzero(new))
-        self.added.update(zip(part.ids[new], places[new].tolist(), strict=True))
-        return places
+        numbers[new] = np.arange(self.n_nodes, self.n_nodes + np.count_nonzero(new))
+        self.added.update(zip(part.ids[new], numbers[new].tolist(), strict=True))
+        return numbers
 
     def _find(self, ids: np.ndarray) -> np.ndarray:
         if self.store is None:
             return np.array([self.added.get(node, -1) for node in ids], dtype=np.int64)
-        places = self.store.nodes(ids)
-        for row in np.flatnonzero(places < 0) if self.added else ():
-            places[row] = self.added.get(ids[row], -1)
-        return places
+        numbers = self.store.nodes(ids)
+        for row in np.flatnonzero(numbers < 0) if self.added else ():
+            numbers[row] = self.added.get(ids[row], -1)
+        return numbers
 
     def _tell_new(self, part: "Nodes | Features | Edges | Labels", new: np.ndarray) -> None:
         """Note ids that no earlier table has; raise if strict, or if all ids of the table are new."""
@@ -344,13 +344,13 @@ class _Join:
             f"{listed(missing)}{hint}."
         )
 
-    def _adjacency(self, edges: Edges | None, places: np.ndarray | None) -> csr_array:
+    def _adjacency(self, edges: Edges | None, numbers: np.ndarray | None) -> csr_array:
         n = self.n_nodes
         if self.store is not None:
             return _with_isolated(self.store.adjacency, len(self.added))
-        if edges is None or places is None:
+        if edges is None or numbers is None:
             return csr_array((n, n), dtype=np.float64)
-        u, v = places[edges.source], places[edges.target]
+        u, v = numbers[edges.source], numbers[edges.target]
         weights = np.ones(len(u)) if edges.weights is None else edges.weights
         if edges.weights is not None:
             # sort, so that sums of repeated edges do not depend on the order in which threads deliver rows

@@ -59,7 +59,8 @@ def text_sql(table: Table, name: str) -> str:
         return _text_of_floats(table, name, column)
     if kind.endswith("]") or kind.startswith(("STRUCT", "MAP", "UNION")):
         raise ValueError(
-            f"{table.name}: column {quoted(name)} holds lists, and text or numbers are needed there."
+            f"{table.name}: column {quoted(name)} holds lists, but text or numbers are expected: name "
+            "another column."
         )
     return f"CAST({sql} AS VARCHAR)"
 
@@ -225,8 +226,8 @@ def encode_texts(
     joins = " ".join(f"JOIN codes AS k{i} ON s.{column} = k{i}.text" for i, column in enumerate(columns))
     picked = [f"k{i}.code AS {column}" for i, column in enumerate(columns)]
     picked += [f"s.{column}" for column in beside]
-    found = table.fetch_columns(f"SELECT {', '.join(picked)} FROM {stored} AS s {joins}")
-    return table.fetch_columns("SELECT text FROM codes ORDER BY code")["text"], found
+    encoded = table.fetch_columns(f"SELECT {', '.join(picked)} FROM {stored} AS s {joins}")
+    return table.fetch_columns("SELECT text FROM codes ORDER BY code")["text"], encoded
 
 
 def check_ids(table: Table, stored: str, column: str) -> int:
@@ -259,7 +260,7 @@ def spelling_hint(unknown: Sequence[str], known: Callable[[list[str]], Iterable[
 def _spellings(node: str) -> Iterator[tuple[str, str]]:
     """Yield other spellings of an id, each with its likely cause."""
     if node.endswith(".0"):
-        yield node[:-2], "a table program made ids decimal"
+        yield node[:-2], "a program may have written the ids as decimals"
     if node != node.strip():
         yield node.strip(), "it has spaces around it"
     zeros = "a spreadsheet may have removed leading zeros"
@@ -270,11 +271,11 @@ def _spellings(node: str) -> Iterator[tuple[str, str]]:
 
 def missing_id_notes(name: str, ids: Iterable[str]) -> list[str]:
     """Return a note if ids look like missing-value markers; they are kept as ids."""
-    found = [node for node in ids if node in MISSING]
-    if not found:
+    markers = [node for node in ids if node in MISSING]
+    if not markers:
         return []
-    are, them = ("is", "it") if len(found) == 1 else ("are", "them")
+    are, noun, them = ("is", "id", "it") if len(markers) == 1 else ("are", "ids", "them")
     return [
-        f"{name}: {listed(found)} {are} kept as node {'id' if len(found) == 1 else 'ids'}; remove the rows "
-        f"with {them} where no id is known."
+        f"{name}: {listed(markers)} {are} kept as node {noun}; remove the rows with {them} where no id is "
+        "known."
     ]

@@ -30,11 +30,10 @@ SQL_ERRORS = "(Binder|Catalog|Parser) Error: "
 # explanations of its other messages
 ERRORS = {
     "offload data block|No space left": (
-        "needs more room on the disk while it is read: make room, or set TMPDIR to another disk"
+        "needs more disk space while it is read: free some space, or set TMPDIR to another disk"
     ),
     "Out of Memory Error": (
-        "does not fit into the memory that it may take: give a larger memory budget, fewer columns or fewer "
-        "rows"
+        "does not fit into the available memory: give a larger memory budget, fewer columns or fewer rows"
     ),
     "(?i:utf-?8|unicode)": "is not UTF-8 text: save the file as UTF-8",
     "unterminated quote": "opens a quotation mark that is never closed: repair the line",
@@ -282,7 +281,7 @@ def find_files(source: str | Path) -> list[Path]:
         raise ValueError(
             f"{text} is not a regular file, and tables are read more than once: save it as a file."
         )
-    raise FileNotFoundError(f"{text} is not there: check its name and folder.")
+    raise FileNotFoundError(f"{text} does not exist: check its name and folder.")
 
 
 def connect() -> Any:

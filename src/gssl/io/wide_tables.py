@@ -63,7 +63,7 @@ def wide_columns(
         kept = known.union(text)
         labels = {column for column in beside if column.lower() in _LABEL_NAMES and column not in kept}
         table.notes += [
-            f"{table.name}: column {quoted(column)} is named like a label and is no feature."
+            f"{table.name}: column {quoted(column)} is named like a label and not used as a feature."
             for column in beside
             if column in labels
         ]

@@ -40,7 +40,7 @@ class BackgroundFit:
         X, A = self.session.problem.features, self.session.problem.adjacency
         size = A.nnz * 12 + (0 if X is None else 12 * X.nnz if hasattr(X, "nnz") else X.nbytes)
         if 4 * size > available_memory():
-            self.error = "too little memory for AutoClassifier beside the page: only the fast model speaks"
+            self.error = "too little memory for AutoClassifier beside the page: only the fast model is used"
             return
         self._thread.start()
 
@@ -65,7 +65,7 @@ class BackgroundFit:
                 fitted = self._fit(labels)
             except (EOFError, OSError, RuntimeError) as error:
                 if not self._stop.is_set():
-                    self.error = f"AutoClassifier stopped ({error}): only the fast model speaks"
+                    self.error = f"AutoClassifier stopped ({error}): only the fast model is used"
                 return
             self._fitted = labels
             session.offer(labels, fitted, "AutoClassifier")
@@ -84,11 +84,11 @@ class BackgroundFit:
         y = np.full(self.session.n_nodes, -1, dtype=np.int64)
         y[list(labels)] = list(labels.values())
         self._pipe.send(y)
-        found = self._pipe.recv()
-        if isinstance(found, str):
-            raise RuntimeError(found)
-        assert isinstance(found, Careful)
-        return found
+        result = self._pipe.recv()
+        if isinstance(result, str):
+            raise RuntimeError(result)
+        assert isinstance(result, Careful)
+        return result
 
 
 def _serve(pipe: Connection, X: Any, A: Any) -> None:
@@ -115,12 +115,12 @@ def _serve(pipe: Connection, X: Any, A: Any) -> None:
             model = model.update_labels(y) if fitted else model.fit(X, y, adjacency=A)
             fitted = True
             hidden = model.distributions_without(np.flatnonzero(y >= 0))
-            found = Careful(model.label_distributions_.astype(np.float32), hidden)
+            result = Careful(model.label_distributions_.astype(np.float32), hidden)
             # raised if there are too few labels
             with suppress(ValueError):
-                found = replace(found, audit=audit(model, changes=0))
-                found = replace(found, curve=learning_curve(model))
-            pipe.send(found)
+                result = replace(result, audit=audit(model, changes=0))
+                result = replace(result, curve=learning_curve(model))
+            pipe.send(result)
         except BrokenPipeError:
             return
         except Exception as error:  # the page continues with the fast model

@@ -90,9 +90,9 @@ class NodeFacts:
             return []
         ranked: list[tuple[int, int]] = []
         for node, name in enumerate(self.problem.node_ids):
-            found = str(name).casefold()
-            if wanted in found:
-                ranked.append((0 if found == wanted else 1 if found.startswith(wanted) else 2, node))
+            folded = str(name).casefold()
+            if wanted in folded:
+                ranked.append((0 if folded == wanted else 1 if folded.startswith(wanted) else 2, node))
         if len(ranked) < limit and self.texts is not None:
             seen = {node for _, node in ranked}
             for node, text in enumerate(self.texts):

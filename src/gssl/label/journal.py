@@ -104,7 +104,7 @@ def _read(path: Path) -> tuple[list[dict[str, Any]], list[int], list[int], int]:
         return actions, lines, [1, *damaged], kept
     # a truncated header, possibly padded with zeros, is an empty journal
     if records or not any(_encode(each).startswith(content.rstrip(b"\0")) for each in (_HEADER, _EARLIER)):
-        raise ValueError(f"{path} is no journal of gssl label: choose another --out.")
+        raise ValueError(f"{path} is not a journal of gssl label: choose another --out.")
     return [], [], [], 0
 
 

@@ -38,7 +38,7 @@ class Labelling:
     """
 
     def __init__(self, node_ids: np.ndarray, y: np.ndarray) -> None:
-        self.places: Mapping[str, int] = {str(node): i for i, node in enumerate(node_ids)}
+        self.indices: Mapping[str, int] = {str(node): i for i, node in enumerate(node_ids)}
         self.classes: list[str] = sorted({str(label) for label in y if label is not None})
         codes = {name: code for code, name in enumerate(self.classes)}
         self.given = {i: codes[str(label)] for i, label in enumerate(y) if label is not None}
@@ -74,11 +74,13 @@ class Labelling:
         """Return a numbered action that ``apply`` cannot fail on; raise ValueError if it is invalid."""
         do, n = action.get("do"), action.get("n", self.version + 1)
         if type(n) is not int or not self.version < n < 2**53:
-            raise ValueError(f"its number is not above {self.version:,}, that of the action before it.")
+            raise ValueError(
+                f"its number must be greater than {self.version:,}, that of the previous action."
+            )
         if do == "undo":
             of = action.get("of", self._undo[-1].n if self._undo else n)
             if type(of) is not int:
-                raise ValueError("an undo names the action it takes back by its number.")
+                raise ValueError("undo needs the number of the action to take back.")
             return {"do": do, "of": of, "n": n}
         if do == "skip":
             return {"do": do, "nodes": _check_ids(action.get("nodes")), "n": n}
@@ -90,9 +92,9 @@ class Labelling:
             return {"do": do, "labels": [[i, name] for i, name in pairs], "n": n}
         if do != "label":
             shown = quoted(do) if isinstance(do, str | None) else "this"
-            raise ValueError(f"{shown} is no action: use label, skip, class, import or undo.")
+            raise ValueError(f"{shown} is not an action: use label, skip, class, import or undo.")
         if "label" not in action:
-            raise ValueError("an action that labels names a class, or null to remove a label: give one.")
+            raise ValueError("a label action needs the name of a class, or null to remove the label.")
         label = None if action["label"] is None else self._check_names([action["label"]])[0]
         return {"do": do, "nodes": _check_ids(action.get("nodes")), "label": label, "n": n}
 
@@ -127,7 +129,7 @@ class Labelling:
         self.version = n
 
     def _set(self, n: int, pairs: Sequence[tuple[str, Any]], how: str = "labelled") -> None:
-        known = [(self.places[node], label) for node, label in pairs if node in self.places]
+        known = [(self.indices[node], label) for node, label in pairs if node in self.indices]
         self.unknown += len(pairs) - len(known)
         verb = "unlabelled" if how == "labelled" and all(label is None for _, label in known) else how
         name = pairs[0][0] if len(pairs) == 1 else f"{len(known):,} nodes"
@@ -141,7 +143,7 @@ class Labelling:
                 self._turn += 1
 
     def _skip(self, n: int, names: Sequence[str]) -> None:
-        nodes = [self.places[name] for name in names if name in self.places]
+        nodes = [self.indices[name] for name in names if name in self.indices]
         self.unknown += len(names) - len(nodes)
         self._remember(n, "skipped", nodes)
         self.skipped.update(node for node in nodes if node not in self.codes)
@@ -179,30 +181,30 @@ class Labelling:
 
 def _check_ids(nodes: Any) -> list[str]:
     if not isinstance(nodes, list) or not all(isinstance(node, str) for node in nodes):
-        raise ValueError("an action names its nodes by a list of ids.")
+        raise ValueError("the nodes of an action must be a list of ids.")
     return nodes
 
 
 def _check_pairs(pairs: Any) -> tuple[list[str], list[Any]]:
     """Return the ids and the labels of an import."""
     if not isinstance(pairs, list) or not all(isinstance(pair, list) and len(pair) == 2 for pair in pairs):
-        raise ValueError("labels are imported as a list of pairs of id and class.")
+        raise ValueError("imported labels must be a list of pairs (id, class).")
     if not all(isinstance(node, str) for node, _ in pairs):
-        raise ValueError("labels are imported as pairs of id and class, both texts.")
+        raise ValueError("imported labels must be pairs of strings (id, class).")
     return [node for node, _ in pairs], [label for _, label in pairs]
 
 
 def check_class_name(given: Any) -> str:
     """Return a class name, stripped and in Unicode form NFC; raise if it is invalid."""
     if not isinstance(given, str):
-        raise ValueError("a class is named by a text: type its name.")
+        raise ValueError("the name of a class must be a string: type a name.")
     name = unicodedata.normalize("NFC", given).strip()
     if not name:
         raise ValueError("the name of the class is empty: type a name.")
     if len(name) > MAX_NAME:
         raise ValueError(f"the name of the class is longer than {MAX_NAME} characters: shorten it.")
     if is_missing_text(name) or name == MINUS:
-        raise ValueError(f"a table of labels with {name!r} is read as missing labels: choose another name.")
+        raise ValueError(f"{name!r} in a table of labels means a missing label: choose another name.")
     if any(unicodedata.category(letter) in ("Cc", "Cs") for letter in name):
         raise ValueError("the name of the class has control characters: remove them.")
     return name

@@ -60,8 +60,8 @@ class Queue:
             self._covered_by, self._covered = set(), np.zeros(len(self._nodes), dtype=np.float32)
         new = np.array(sorted(now - self._covered_by), dtype=np.int64)
         for start in range(0, len(new), 512):
-            alike = likeness(self.rows[self._nodes], self.rows[new[start : start + 512]])
-            self._covered = np.maximum(self._covered, alike.max(axis=1))
+            similarity = likeness(self.rows[self._nodes], self.rows[new[start : start + 512]])
+            self._covered = np.maximum(self._covered, similarity.max(axis=1))
         self._covered_by = now
         changed = np.flatnonzero(self._covered != before)
         self._gap[changed] = np.maximum(self._K[changed] - self._covered[changed, None], 0.0)

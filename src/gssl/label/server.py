@@ -270,7 +270,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
         """Answer a request that is no HTTP, or of a method other than GET and POST."""
-        self._refuse(code, message or explain or "This is no request to gssl label.")
+        self._refuse(code, message or explain or "This is not a valid request to gssl label.")
 
     def _check_host(self) -> None:
         """Reject cross-site requests and DNS rebinding."""
@@ -280,13 +280,13 @@ class _Handler(BaseHTTPRequestHandler):
             raise RefusedError(421, "This server answers on 127.0.0.1 only.")
         origin = self.headers.get("Origin")
         if self.command == "POST" and origin is None:
-            raise RefusedError(403, "An action comes from the page, which names its origin.")
+            raise RefusedError(403, "Actions must come from the page, with its origin.")
         own_site = self.headers.get("Sec-Fetch-Site", "none") in ("none", "same-origin")
         # other sites may link to the page
         is_link = self.command == "GET" and urlsplit(self.path).path == "/"
         own_origin = origin is None or origin in [f"http://{host}" for host in hosts]
         if not own_origin or not (own_site or is_link):
-            raise RefusedError(403, "Pages of other sites may not ask here.")
+            raise RefusedError(403, "Requests from other sites are not allowed.")
 
     def _check_cookie(self) -> None:
         # by hand: SimpleCookie reads none if one is malformed, and other local apps may have set such a one
@@ -313,7 +313,7 @@ class _Handler(BaseHTTPRequestHandler):
         elif path == "/api/version":
             self._send_json({"version": session.version, "refits": session.refits})
         elif path == "/api/map":
-            self._send(200, session.places.astype("<f4").tobytes(), "application/octet-stream")
+            self._send(200, session.positions.astype("<f4").tobytes(), "application/octet-stream")
         elif path == "/api/state":
             node = None if "node" not in query else _index(query["node"])
             with session.lock:
@@ -325,26 +325,26 @@ class _Handler(BaseHTTPRequestHandler):
             self._send_json(card)
         elif path == "/api/search":
             # without the lock: texts do not change, and a search may take longer than several actions
-            found = session.facts.search(query.get("q", "")[:200])
+            matches = session.facts.search(query.get("q", "")[:200])
             with session.lock:
-                mentions = [session.mention(node) for node in found]
+                mentions = [session.mention(node) for node in matches]
             self._send_json(mentions)
         elif path == "/api/export":
             self._export(query.get("format", "csv"))
         else:
-            raise RefusedError(404, f"there is nothing at {path[:80]}.")
+            raise RefusedError(404, f"{path[:80]} does not exist.")
 
     def _post(self, path: str, query: dict[str, str]) -> None:
         self._check_cookie()
         session = self.server.session
         if path == "/api/act":
             if self.headers.get_content_type() != "application/json":
-                raise RefusedError(415, "an action is application/json.")
+                raise RefusedError(415, "the content type of an action must be application/json.")
             self._act(session, _parse(self._body(MAX_ACTION)))
         elif path == "/api/import":
             self._import(session, query, self._body(MAX_IMPORT))
         else:
-            raise RefusedError(404, f"there is nothing at {path[:80]}.")
+            raise RefusedError(404, f"{path[:80]} does not exist.")
 
     def _act(self, session: Session, action: dict[str, Any]) -> None:
         """Apply an action; respond with the new state and the next node, or the node to stay at."""
@@ -353,7 +353,7 @@ class _Handler(BaseHTTPRequestHandler):
             if stay is not None:
                 session.check_nodes([stay])
             if type(version) is not int:
-                raise ValueError("an action names the version that it refers to by a whole number.")
+                raise ValueError("the version of an action must be a whole number.")
             try:
                 if action.get("do") == "next":
                     session.pass_over(session.check_nodes([action.get("node")])[0])
@@ -369,7 +369,9 @@ class _Handler(BaseHTTPRequestHandler):
     def _import(self, session: Session, query: dict[str, str], body: bytes) -> None:
         suffix = f".{query.get('format', 'csv').lower()}"
         if suffix not in TABLES:
-            raise ValueError(f"labels come as {', '.join(TABLES)}, not {suffix[:12]}: convert the file.")
+            raise ValueError(
+                f"labels can be imported as {', '.join(TABLES)}, not {suffix[:12]}: convert the file."
+            )
         version = _index(query.get("version", ""))
         with tempfile.TemporaryDirectory(prefix="gssl-label-") as folder:
             file = Path(folder) / f"labels{suffix}"
@@ -380,10 +382,10 @@ class _Handler(BaseHTTPRequestHandler):
                 raise ValueError(str(error).replace(str(file), "the file")) from error
         with session.lock:
             try:
-                said, status = session.import_labels(labels, version), 200
+                message, status = session.import_labels(labels, version), 200
             except StaleError:
-                said, status = "The labels have changed meanwhile: import again.", 409
-            body = frame(session, session.state() | _card(session, None) | {"said": said})
+                message, status = "The labels have changed meanwhile: import again.", 409
+            body = frame(session, session.state() | _card(session, None) | {"message": message})
         self._send_frame(status, body)
 
     def _export(self, kind: str) -> None:
@@ -399,9 +401,9 @@ class _Handler(BaseHTTPRequestHandler):
     def _body(self, most: int) -> bytes:
         length = self.headers.get("Content-Length", "")
         if not length.isdecimal():
-            raise RefusedError(411, "a request names its length.")
+            raise RefusedError(411, "a request must have a Content-Length.")
         if int(length) > most:
-            raise RefusedError(413, f"a request has at most {most:,} bytes.")
+            raise RefusedError(413, f"a request may have at most {most:,} bytes.")
         return self.rfile.read(int(length))
 
     def _send_frame(self, status: int, body: bytes) -> None:
@@ -443,14 +445,14 @@ def _card(session: Session, node: Any) -> dict[str, Any]:
     """Return the card of a node, or of the next one to label if None."""
     if node is not None:
         return {"card": session.card(session.check_nodes([node])[0])}
-    found = session.suggest()
-    return {"card": None if found is None else session.card(*found)}
+    suggestion = session.suggest()
+    return {"card": None if suggestion is None else session.card(*suggestion)}
 
 
 def _index(text: str) -> int:
     """Return a whole number of an address."""
     if not (text.isascii() and text.isdecimal() and len(text) < 16):
-        raise ValueError(f"{quoted(text)} is no index: give a whole number.")
+        raise ValueError(f"{quoted(text)} is not an index: give a whole number.")
     return int(text)
 
 
@@ -463,7 +465,7 @@ def _parse(body: bytes) -> dict[str, Any]:
     try:
         action = json.loads(body, parse_constant=_refuse_constant)
     except ValueError as error:
-        raise ValueError("an action is an object of JSON, with finite numbers.") from error
+        raise ValueError("an action must be a JSON object with finite numbers.") from error
     if not isinstance(action, dict):
-        raise ValueError("an action is an object of JSON.")
+        raise ValueError("an action must be a JSON object.")
     return action

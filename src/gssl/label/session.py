@@ -93,7 +93,7 @@ class Session:
     ----------
     labelling : Labelling
         The labels, classes and skipped nodes; its ``version`` counts the actions.
-    places : float32 ndarray of shape (n, 2)
+    positions : float32 ndarray of shape (n, 2)
         The map.
     notes : list of str
 
@@ -124,8 +124,8 @@ class Session:
         with small_algebra():
             views = filtered_directions(problem.features, problem.adjacency)
         self._model, self._queues = InteractiveModel(views), [Queue(unit_rows(view)) for view in views]
-        places = place_all(self._queues[0].rows) if layout else np.zeros((self.n_nodes, 2))
-        self.places = places.astype(np.float32)
+        positions = place_all(self._queues[0].rows) if layout else np.zeros((self.n_nodes, 2))
+        self.positions = positions.astype(np.float32)
         self.notes: list[str] = []
         if journal is not None:
             self._replay(journal)
@@ -159,7 +159,9 @@ class Session:
         """
         with self.lock:
             if version != self.version:
-                raise StaleError(f"the page shows version {version} and the labels are at {self.version}.")
+                raise StaleError(
+                    f"the page shows version {version}, but the labels are at version {self.version}."
+                )
             checked = self.labelling.check(self._by_id(action))
             if checked["do"] == "undo" and not self.labelling.undoable:
                 return
@@ -179,7 +181,7 @@ class Session:
             for i, label in zip(labels.ids, labels.labels, strict=True)
             if label is not None
         ]
-        known = [pair for pair in pairs if pair[0] in self.labelling.places]
+        known = [pair for pair in pairs if pair[0] in self.labelling.indices]
         if not known:
             raise ValueError("none of the labels belongs to a node of this graph: check the ids.")
         self.act({"do": "import", "labels": known}, version)
@@ -194,7 +196,7 @@ class Session:
         return given
 
     def _replay(self, journal: Journal) -> None:
-        """Apply the actions of a journal; lines that are no actions are noted and left out."""
+        """Apply the actions of a journal; lines that are not actions are noted and left out."""
         left_out = dict.fromkeys(journal.damaged, "it is damaged.")
         for line, action in zip(journal.lines, journal.actions, strict=True):
             try:
@@ -209,7 +211,7 @@ class Session:
     def check_nodes(self, nodes: Any) -> list[int]:
         """Return node indices without duplicates; raise if they are invalid."""
         if not isinstance(nodes, list) or not nodes:
-            raise ValueError("an action names its nodes by a list of indices: give at least one.")
+            raise ValueError("the nodes of an action must be a list of at least one index.")
         for node in nodes:
             if isinstance(node, bool) or not isinstance(node, int) or not 0 <= node < self.n_nodes:
                 raise ValueError(f"there is no node {quoted(node)}: give an index below {self.n_nodes:,}.")
@@ -233,9 +235,9 @@ class Session:
 
     def _note_accuracy(self, answer: Answer | None) -> None:
         if answer is not None and answer.judged:
-            found = _estimate(answer, answer.hidden, answer.distributions)
-            if found is not None:
-                self._curve[len(answer.labelled)] = found
+            accuracy = _estimate(answer, answer.hidden, answer.distributions)
+            if accuracy is not None:
+                self._curve[len(answer.labelled)] = accuracy
 
     def _replay_curve(self) -> None:
         """Estimate the accuracy for growing numbers of labels, so that a resumed session has its curve."""
@@ -380,10 +382,10 @@ class Session:
         refit = self._refit
         if refit is None:
             return None
-        found: dict[str, Any] = {"name": refit.name, "labels": len(refit.labels)}
+        state: dict[str, Any] = {"name": refit.name, "labels": len(refit.labels)}
         if refit.accuracy is not None:
-            found["share"], found["error"] = refit.accuracy
-        return found
+            state["share"], state["error"] = refit.accuracy
+        return state
 
     def _outlook(self) -> str:
         """Describe how many more labels reach the next target accuracy."""
@@ -406,7 +408,7 @@ class Session:
 
         AutoClassifier judges the labels that it was fitted to, the fast model judges the others.
         """
-        found: list[tuple[float, int, int, float]] = []
+        doubts: list[tuple[float, int, int, float]] = []
         refit, audit = self._refit, None if self._refit is None else self._refit.careful.audit
         known: set[int] = set()
         codes = self.labelling.codes
@@ -415,10 +417,10 @@ class Session:
             columns = audit.nodes, audit.given, audit.says, audit.p_wrong, audit.probability
             for node, given, says, wrong, share in zip(*(c.tolist() for c in columns), strict=True):
                 if node in known and says != given:
-                    found.append((wrong, node, says, share))
+                    doubts.append((wrong, node, says, share))
         answer = self.answer
         if answer is not None and answer.judged and len(known) < len(codes):
-            found += [each for each in self._fast_doubts(answer) if each[1] not in known]
+            doubts += [each for each in self._fast_doubts(answer) if each[1] not in known]
         return [
             {
                 "index": node,
@@ -428,7 +430,7 @@ class Session:
                 "share": share,
                 "wrong": wrong,
             }
-            for wrong, node, says, share in sorted(found, reverse=True)[:_DOUBTS]
+            for wrong, node, says, share in sorted(doubts, reverse=True)[:_DOUBTS]
         ]
 
     def _fast_doubts(self, answer: Answer) -> list[tuple[float, int, int, float]]:
@@ -483,14 +485,14 @@ class Session:
         answer = self.answer
         if answer is None:
             return {"thinks": [], "why": [], "picture": ""}
-        place = int(np.searchsorted(answer.labelled, node))
-        own = place < len(answer.labelled) and answer.labelled[place] == node
-        p = answer.hidden[place] if own and answer.judged else self.P[node]
+        position = int(np.searchsorted(answer.labelled, node))
+        own = position < len(answer.labelled) and answer.labelled[position] == node
+        p = answer.hidden[position] if own and answer.judged else self.P[node]
         order = np.argsort(-p, kind="stable")
         best, second = (int(code) for code in order[:2])
         shares = answer.shares(node) * (1.0 * (answer.codes == best) - (answer.codes == second))
         if own:
-            shares[place] = 0.0
+            shares[position] = 0.0
         voices = strongest_voices(self.problem.adjacency, node, answer.labelled, answer.codes, shares, _WHY)
         names = self._name(best), self._name(second)
         return {

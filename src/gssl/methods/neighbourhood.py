@@ -42,12 +42,12 @@ def neighbourhood(X: Any, A: csr_array, nodes: Nodes, hops: int | None) -> Neigh
         return Neighbourhood(X, A_hat, np.arange(X.shape[0]), nodes, featured_nodes(A, X)[nodes])
     rows = X[part.nodes]
     # not symmetric: links from the outermost nodes of the subgraph are missing
-    informed = featured_nodes(part.links, rows, checked=False)[part.places]
+    informed = featured_nodes(part.links, rows, checked=False)[part.positions]
     if not informed.all():
         # the component may have features outside the subgraph
         informed = featured_nodes(A, X)[nodes]
     A_hat = normalized_adjacency(part.links, X.dtype, part.degrees)
-    return Neighbourhood(rows, A_hat, part.nodes, part.places, informed)
+    return Neighbourhood(rows, A_hat, part.nodes, part.positions, informed)
 
 
 def featured_nodes(A: csr_array, X: Any, *, checked: bool = True) -> np.ndarray:

@@ -41,8 +41,8 @@ _CLOSE = {"nice": False, "zero": False}
 def draw(page: Page) -> dict[str, Spec]:
     """Return the charts of a report by name, leaving out those without data."""
     specs: dict[str, Spec] = {}
-    for place, values in enumerate((page.history or {}).values()):
-        specs[f"curve-{place}"] = curve(values)
+    for k, values in enumerate((page.history or {}).values()):
+        specs[f"curve-{k}"] = curve(values)
     if page.confidences:
         specs["confidences"] = histogram(page.confidences)
     if page.reliability:
@@ -132,12 +132,14 @@ def reliability_curve(bins: Sequence[Bin]) -> Spec:
     return _chart(rows, diagonal, line, dots, height=240)
 
 
-def learning_band(found: LearningCurve) -> Spec:
+def learning_band(learned: LearningCurve) -> Spec:
     """Draw accuracy against the number of labels, with uncertainty, up to four times the given number."""
-    numbers = np.unique(np.geomspace(found.sizes[0], min(4 * found.n_labels, found.n_nodes), 40).astype(int))
+    numbers = np.unique(
+        np.geomspace(learned.sizes[0], min(4 * learned.n_labels, learned.n_nodes), 40).astype(int)
+    )
     rows = [
         {"n": int(n), "accuracy": a, "low": low, "high": high}
-        for n, (a, low, high) in ((n, found.at(n)) for n in numbers)
+        for n, (a, low, high) in ((n, learned.at(n)) for n in numbers)
     ]
     x = _field("n", "labels", scale={"type": "log", "nice": False}, axis={"grid": False, "format": ",d"})
     y: Spec = {"scale": {"zero": False}, "axis": {"format": ".0%"}}
@@ -150,7 +152,9 @@ def learning_band(found: LearningCurve) -> Spec:
     line = _layer(
         {"type": "line", "color": ACCENT, "strokeWidth": 2}, x=x, y=_field("accuracy", "accuracy", **y)
     )
-    measured = [{"n": int(n), "accuracy": float(a)} for n, a in zip(found.sizes, found.accuracy, strict=True)]
+    measured = [
+        {"n": int(n), "accuracy": float(a)} for n, a in zip(learned.sizes, learned.accuracy, strict=True)
+    ]
     dots = _layer(
         {"type": "circle", "color": ACCENT, "size": 46, "opacity": 1},
         x=x,
@@ -158,7 +162,7 @@ def learning_band(found: LearningCurve) -> Spec:
         tooltip=[_field("n", "labels", format=",d"), _field("accuracy", "accuracy", format=".1%")],
     ) | {"data": {"values": measured}}
     now = _layer({"type": "rule", "color": "currentColor", "strokeDash": [4, 4], "opacity": 0.6}, x=x) | {
-        "data": {"values": [{"n": found.n_labels}]}
+        "data": {"values": [{"n": learned.n_labels}]}
     }
     return _chart(rows, band, now, line, dots, height=240)
 
@@ -176,15 +180,12 @@ def map_classes(
         shown = Counter(np.where(predictions.label == "", predictions.model_says, predictions.label).tolist())
         counts = Counter({name: shown[name] for name in counts})
     order = sorted(counts, key=lambda name: (-counts[name], name))
-    return [
-        (name, PALETTE[place] if place < len(PALETTE) else OTHER, counts[name])
-        for place, name in enumerate(order)
-    ]
+    return [(name, PALETTE[k] if k < len(PALETTE) else OTHER, counts[name]) for k, name in enumerate(order)]
 
 
 def node_scatter(points: Sequence[MapPoint], classes: Sequence[tuple[str, str, int]]) -> Spec:
     """Draw the map of nodes: colour shows the class, opacity the confidence, a ring a given label."""
-    place = {name: position for position, (name, _, _) in enumerate(classes)}
+    class_index = {name: position for position, (name, _, _) in enumerate(classes)}
     rows = [
         {
             "id": point.id,
@@ -193,7 +194,7 @@ def node_scatter(points: Sequence[MapPoint], classes: Sequence[tuple[str, str, i
             "label": point.label,
             "confidence": round(point.confidence, 4),
             "given": "yes" if point.given else "no",
-            "place": place[point.label],
+            "class": class_index[point.label],
         }
         # draw labelled nodes last, so that their rings are on top
         for point in sorted(points, key=lambda point: point.given)
@@ -214,14 +215,14 @@ def node_scatter(points: Sequence[MapPoint], classes: Sequence[tuple[str, str, i
         x=_field("x", **bare),
         y=_field("y", **bare),
         color={
-            "field": "place",
+            "field": "class",
             "type": "nominal",
             "scale": {"domain": list(range(len(classes))), "range": [colour for _, colour, _ in classes]},
             "legend": None,
         },
         opacity={
             "condition": {
-                "test": "chosen < 0 || datum.place === chosen",
+                "test": "chosen < 0 || datum.class === chosen",
                 **_field("confidence", scale=certainty, legend=None),
             },
             "value": 0.05,

@@ -52,19 +52,21 @@ def headline(health: Health, predictions: Predictions | None, held_out: HeldOut 
     n_new = int((~predictions.given & (predictions.label != "")).sum())
     n_silent = int((predictions.label == "").sum())
     nodes = "1 node" if n_new == 1 else f"{n_new:,} nodes"
-    said = [f"We labelled {nodes} from {labels}"]
+    sentences = [f"We labelled {nodes} from {labels}"]
     if n_silent:
-        said[0] += f", and left {n_silent:,} open where the model is not sure enough"
+        sentences[0] += f", and left {n_silent:,} open where the model is not sure enough"
     if held_out is None:
-        said.append("How many are right could not be estimated: no label could be hidden")
+        sentences.append("How many are right could not be estimated: no label could be hidden")
     elif not held_out.tells:
-        said.append(f"How many are right could not be estimated: only {held_out.n_labels} could be hidden")
+        sentences.append(
+            f"How many are right could not be estimated: only {held_out.n_labels} could be hidden"
+        )
     else:
-        said.append(
+        sentences.append(
             f"Expect about {100 * held_out.accuracy:.0f} % to be right; always guessing the largest class "
             f"gives {100 * held_out.largest_share:.0f} %"
         )
-    return " ".join(f"{sentence}." for sentence in said)
+    return " ".join(f"{sentence}." for sentence in sentences)
 
 
 def class_rows(predictions: Predictions, held_out: HeldOut | None) -> list[ClassRow]:
@@ -128,13 +130,13 @@ def reasons(
     colours: Sequence[tuple[str, str, int]],
 ) -> list[Reason]:
     """Turn explanations into text and pictures; ``colours`` are name, colour and count of each class."""
-    places = {name: place for place, (name, _, _) in enumerate(colours)}
+    color_indices = {name: k for k, (name, _, _) in enumerate(colours)}
 
     def mark(node: int) -> Mark:
         label = predictions.label[node] or predictions.model_says[node]
-        return Mark(predictions.id[node], label, places.get(label, -1), bool(predictions.given[node]))
+        return Mark(predictions.id[node], label, color_indices.get(label, -1), bool(predictions.given[node]))
 
-    found = []
+    explained = []
     for one in explanations:
         parts = []
         if len(one.labelled):
@@ -162,5 +164,5 @@ def reasons(
             mark,
             [colour for _, colour, _ in colours],
         )
-        found.append(Reason(predictions.id[one.node], f"{text}.", ", ".join(features), picture))
-    return found
+        explained.append(Reason(predictions.id[one.node], f"{text}.", ", ".join(features), picture))
+    return explained

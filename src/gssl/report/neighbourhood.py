@@ -14,20 +14,20 @@ _EACH = 4
 _FAR = 3
 _WIDTH, _ROW, _TOP, _ROOT, _TEXT = 420, 24, 20, 14, 150
 _NAME = 20
-_Places = dict[int, tuple[float, float]]
+_Positions = dict[int, tuple[float, float]]
 _Link = tuple[tuple[float, float], tuple[float, float], float, str]
 
 
 @dataclass(frozen=True)
 class Mark:
-    """How a node is drawn: its name, its class and the index ``place`` of the class colour, or −1.
+    """How a node is drawn: its name, its class and the ``color_index`` of the class, or −1.
 
     ``given`` is whether the class is a given label rather than a prediction.
     """
 
     name: str
     label: str
-    place: int
+    color_index: int
     given: bool
 
 
@@ -55,21 +55,22 @@ def draw_neighbourhood(
             y += _ROW
             heights[voice.node] = y - 8
         y += _TOP + 6 if group else 0
-    said = [voice for group in shown for voice in group]
-    places, links = _tree(node, said, heights)
+    voices_shown = [voice for group in shown for voice in group]
+    positions, links = _tree(node, voices_shown, heights)
     parts += [_link(*each) for each in links]
-    for voice in said:
-        parts += _row(voice, places[voice.node], heights[voice.node], mark(voice.node))
-    for k, place in places.items():
-        parts.append(_circle(k, place, mark(k), 7 if k == node else 5.5 if k in heights else 4, colours))
-    told = ", ".join(f"{mark(v.node).name} ({mark(v.node).label})" for v in said)
+    for voice in voices_shown:
+        parts += _row(voice, positions[voice.node], heights[voice.node], mark(voice.node))
+    for k, position in positions.items():
+        parts.append(_circle(k, position, mark(k), 7 if k == node else 5.5 if k in heights else 4, colours))
+    labels = ", ".join(f"{mark(v.node).name} ({mark(v.node).label})" for v in voices_shown)
+    description = escape(f"Labels with the largest shares in the prediction of {mark(node).name}: {labels}")
     return (
         f'<svg class="near" viewBox="0 0 {_WIDTH} {y - _TOP:.0f}" role="img" '
-        f'aria-label="{escape(f"Labels that speak about {mark(node).name}: {told}")}">{"".join(parts)}</svg>'
+        f'aria-label="{description}">{"".join(parts)}</svg>'
     )
 
 
-def _tree(root: int, voices: Sequence[Voice], heights: dict[int, float]) -> tuple[_Places, list[_Link]]:
+def _tree(root: int, voices: Sequence[Voice], heights: dict[int, float]) -> tuple[_Positions, list[_Link]]:
     """Lay out nodes by distance from the root; all paths belong to one shortest-path tree.
 
     Returns the positions of nodes, and links with the relative share that passes through them and their kind.
@@ -88,7 +89,7 @@ def _tree(root: int, voices: Sequence[Voice], heights: dict[int, float]) -> tupl
             below.setdefault(other, []).append(heights[voice.node])
     step = (_TEXT - _ROOT - 18) / max(depths.values())
     middle = (min(heights.values()) + max(heights.values())) / 2
-    places: _Places = {root: (_ROOT, heights.get(root, middle))}
+    positions: _Positions = {root: (_ROOT, heights.get(root, middle))}
     taken: set[tuple[int, int]] = set()
     for node, depth in sorted(depths.items(), key=lambda item: item[1]):
         if node == root:
@@ -97,9 +98,9 @@ def _tree(root: int, voices: Sequence[Voice], heights: dict[int, float]) -> tupl
         while (depth, round(y / 10)) in taken:
             y += 10
         taken.add((depth, round(y / 10)))
-        places[node] = _ROOT + step * depth, y
+        positions[node] = _ROOT + step * depth, y
     most = max(flow.values(), default=1.0)
-    return places, [(places[a], places[b], f / most, kinds[a, b]) for (a, b), f in flow.items()]
+    return positions, [(positions[a], positions[b], f / most, kinds[a, b]) for (a, b), f in flow.items()]
 
 
 def _link(start: tuple[float, float], end: tuple[float, float], part: float, kind: str) -> str:
@@ -111,23 +112,26 @@ def _link(start: tuple[float, float], end: tuple[float, float], part: float, kin
     )
 
 
-def _row(voice: Voice, place: tuple[float, float], y: float, mark: Mark) -> list[str]:
+def _row(voice: Voice, position: tuple[float, float], y: float, mark: Mark) -> list[str]:
     """Draw the name and share of a label, and a line to them from its node."""
     own = mark.label if mark.name != mark.label else ""
-    said = f"{shortened(mark.name)}  {shortened(own)}" if own else shortened(mark.name)
+    shown = f"{shortened(mark.name)}  {shortened(own)}" if own else shortened(mark.name)
     return [
-        f'<path class="lead" d="M{place[0] + 8:.1f} {y:.1f}H{_TEXT - 5}"/>',
-        _text(_TEXT, y + 4, said, "", f"{mark.name} ({mark.label})"),
+        f'<path class="lead" d="M{position[0] + 8:.1f} {y:.1f}H{_TEXT - 5}"/>',
+        _text(_TEXT, y + 4, shown, "", f"{mark.name} ({mark.label})"),
         _text(_WIDTH - 2, y + 4, f"{voice.share:+.2g}", "share"),
     ]
 
 
-def _circle(node: int, place: tuple[float, float], mark: Mark, radius: float, colours: Sequence[str]) -> str:
-    colour = f' style="--color:{colours[mark.place]}"' if 0 <= mark.place < len(colours) else ""
-    code = f' data-code="{mark.place}"' if mark.place >= 0 else ""
+def _circle(
+    node: int, position: tuple[float, float], mark: Mark, radius: float, colours: Sequence[str]
+) -> str:
+    colour = f' style="--color:{colours[mark.color_index]}"' if 0 <= mark.color_index < len(colours) else ""
+    code = f' data-code="{mark.color_index}"' if mark.color_index >= 0 else ""
     kind, title = "given" if mark.given else "guess", escape(f"{mark.name} ({mark.label})")
+    x, y = position
     return (
-        f'<circle class="{kind}" cx="{place[0]:.1f}" cy="{place[1]:.1f}" r="{radius}" data-node="{node}"'
+        f'<circle class="{kind}" cx="{x:.1f}" cy="{y:.1f}" r="{radius}" data-node="{node}"'
         f"{code}{colour}><title>{title}</title></circle>"
     )
 

@@ -204,7 +204,7 @@ def _render(page: Page) -> bytes:
         labels_needed="" if curve is None else curve.text(curve.next_target),
         calibration_error=expected_calibration_error(page.reliability) if page.reliability else None,
         facts=_facts(page.health),
-        curves=[(f"curve-{place}", name) for place, name in enumerate(page.history or {})],
+        curves=[(f"curve-{k}", name) for k, name in enumerate(page.history or {})],
         legend=legend,
         colours=len(charts.PALETTE),
         other=charts.OTHER,

@@ -91,9 +91,9 @@ class TorchFilters(Filters):
         elif N_hat is not None:
             N_hat = csr_array(N_hat).astype(A_hat.scale.dtype, copy=False)
             negatives = sparse_csr_of(N_hat, device=device)
-        assert filters.own is None  # no method that runs on torch uses it
         scale = _column(A_hat.scale, device)
-        return cls(A_hat, N_hat, None, links, negatives, scale, negative_scale)
+        own = None if filters.own is None else _column(filters.own.astype(A_hat.scale.dtype), device)
+        return cls(A_hat, N_hat, own, links, negatives, scale, negative_scale)
 
     def mix(
         self,
@@ -130,12 +130,14 @@ class TorchFilters(Filters):
         return torch.as_tensor(U, dtype=self.scale.dtype, device=self.scale.device)
 
     def _smooth(self, u: Any) -> Any:
-        """Compute ÂU."""
+        """Compute ÂU, with what ``own`` adds to its diagonal."""
         if self.A_hat.weights.size:
             # the off-diagonal weights are already those of Â
-            return (self.links @ u).addcmul_(self.scale.square(), u)
-        v = self.scale * u
-        return (self.links @ v).add_(v).mul_(self.scale)
+            product = (self.links @ u).addcmul_(self.scale.square(), u)
+        else:
+            v = self.scale * u
+            product = (self.links @ v).add_(v).mul_(self.scale)
+        return product if self.own is None else product.addcmul_(self.own, u)
 
     def _sharp(self, u: Any) -> Any:
         """Compute N̂U."""

@@ -48,11 +48,11 @@ class _Convolution(torch.nn.Module):
             same = edges is edge_index and weight is edge_weight and len(known) == len(x)
             if same and known.dtype == x.dtype and known.device == x.device:
                 return kept
-        found: _Scaled = scale(read_links(x, edge_index, edge_weight, reused=self.cached))
+        scaled: _Scaled = scale(read_links(x, edge_index, edge_weight, reused=self.cached))
         # learned weights change between calls
-        keep = self.cached and not found.weight.requires_grad
-        self._kept = (edge_index, edge_weight, found) if keep else None
-        return found
+        keep = self.cached and not scaled.weight.requires_grad
+        self._kept = (edge_index, edge_weight, scaled) if keep else None
+        return scaled
 
     def __getstate__(self) -> dict[str, Any]:
         # copies and pickles do not keep the cached graph
@@ -223,19 +223,19 @@ def sample_unlinked(links: Links, multiple: float) -> tuple[Tensor, Tensor]:
     if n < 2 or not missing:
         none = links.target[:0]
         return none, none
-    found: list[Tensor] = []
+    accepted: list[Tensor] = []
     for _ in range(_ROUNDS):
         u = torch.randint(n, (missing,), device=device)
         v = (u + torch.randint(1, n, (missing,), device=device)) % n
         codes = u * n + v
         if len(linked):
-            place = torch.searchsorted(linked, codes).clamp(max=len(linked) - 1)
-            codes = codes[linked[place] != codes]
-        found.append(codes)
+            position = torch.searchsorted(linked, codes).clamp(max=len(linked) - 1)
+            codes = codes[linked[position] != codes]
+        accepted.append(codes)
         missing -= len(codes)
         if not missing:
             break
-    drawn = torch.cat(found)
+    drawn = torch.cat(accepted)
     return drawn // n, drawn % n
 
 
@@ -339,7 +339,7 @@ class SupervisedEmbedding(torch.nn.Module):
         super().__init__()
         check_share("SupervisedEmbedding", "decay", decay)
         if not _is_number(eta_sup) or not 0.0 <= eta_sup < float("inf"):
-            raise ValueError(f"SupervisedEmbedding: eta_sup must be a number from 0 on, not {eta_sup!r}.")
+            raise ValueError(f"SupervisedEmbedding: eta_sup must be a number of at least 0, not {eta_sup!r}.")
         _check_loss("SupervisedEmbedding", loss)
         self.eta_sup = eta_sup
         self.decay = decay
@@ -362,7 +362,7 @@ class SupervisedEmbedding(torch.nn.Module):
         """
         if labels.shape[0] != nodes.shape[0]:
             raise ValueError(
-                f"there are {labels.shape[0]} labels for {nodes.shape[0]} nodes: give those of these nodes."
+                f"there are {labels.shape[0]} labels for {nodes.shape[0]} nodes: give one label per node."
             )
         _check_labelled(x, W, labels, nodes)
         Y = torch.nn.functional.one_hot(labels, W.shape[1]) if labels.dim() == 1 else labels
@@ -387,16 +387,15 @@ def _check_labelled(x: Tensor, W: Tensor, labels: Tensor, nodes: Tensor) -> None
             "column of x."
         )
     if labels.dim() == 2 and labels.shape[1] != W.shape[1]:
-        raise ValueError(f"labels have {labels.shape[1]} columns and W {W.shape[1]}: one for each class.")
+        raise ValueError(f"labels have {labels.shape[1]} columns but W has {W.shape[1]}: give one per class.")
     for name, numbers, size in (("labels", labels, W.shape[1]), ("nodes", nodes, x.shape[0])):
         if numbers.dim() > 1:
             continue
         if numbers.dtype != torch.long:
             raise ValueError(f"{name} are {numbers.dtype}: give whole numbers as a long tensor.")
         if can_look(numbers) and numbers.numel() and not 0 <= int(numbers.min()) <= int(numbers.max()) < size:
-            raise ValueError(
-                f"{name} go from {int(numbers.min())} to {int(numbers.max())}: there are 0 to {size - 1}."
-            )
+            low, high = int(numbers.min()), int(numbers.max())
+            raise ValueError(f"{name} range from {low} to {high}: they must be within 0 … {size - 1}.")
 
 
 def check_share(owner: str, name: str, value: Any) -> None:

@@ -136,11 +136,11 @@ class Links:
         absent = self.n_nodes * self.n_nodes
         codes = self.target * self.n_nodes + self.source
         codes = torch.where(self.weight != 0, codes, torch.full_like(codes, absent))
-        ordered, places = torch.sort(codes)
+        ordered, order = torch.sort(codes)
         repeated = torch.zeros_like(ordered, dtype=torch.bool)
         repeated[1:] = ordered[1:] == ordered[:-1]
         once = (ordered < absent) & ~repeated
-        return torch.zeros_like(self.weight).index_copy(0, places, once.to(self.weight.dtype))
+        return torch.zeros_like(self.weight).index_copy(0, order, once.to(self.weight.dtype))
 
 
 def read_links(x: Tensor, edges: Any, edge_weight: Tensor | None = None, *, reused: bool = False) -> Links:
@@ -220,7 +220,9 @@ def _check_matrix(x: Tensor, matrix: Any, edge_weight: Tensor | None) -> None:
             and not bool((rows.diff() < 0).any())
         )
         if not whole:
-            raise ValueError("the adjacency is no whole CSR tensor: its row pointers do not fit its columns.")
+            raise ValueError(
+                "the adjacency is not a valid CSR tensor: its row pointers do not match its columns."
+            )
     if edge_weight is not None:
         raise ValueError("a sparse adjacency has its own weights: leave edge_weight out.")
 
@@ -233,8 +235,8 @@ def _check_values(target: Tensor, source: Tensor, weight: Tensor, n: int) -> Non
     low, high = int(ends.min()), int(ends.max())
     if low < 0 or high >= n:
         raise ValueError(
-            f"a link names node {low if low < 0 else high}, and x has rows 0 to {n - 1}: number the nodes as "
-            "the rows of x."
+            f"edge_index has node {low if low < 0 else high}, but x has rows 0 to {n - 1}: number the nodes "
+            "as the rows of x."
         )
     least, most = (float(bound) for bound in torch.aminmax(weight.detach()))
     if not 0.0 <= least <= most < float("inf"):

@@ -140,7 +140,9 @@ class NetworkClassifier(GraphClassifier):
         else:
             network = self.module(n_features, n_classes)
             if not isinstance(network, torch.nn.Module):
-                raise ValueError(f"NetworkClassifier: module made {network!r}, which is no torch.nn.Module.")
+                raise ValueError(
+                    f"NetworkClassifier: module returned {network!r}: expected a torch.nn.Module."
+                )
         if not any(True for _ in network.parameters()):
             raise ValueError(f"NetworkClassifier: {type(network).__name__} has no parameters to train.")
         return network
@@ -219,5 +221,7 @@ def find_guide(network: torch.nn.Module) -> Guide | None:
     """Return the guide of the layers with SEB, if a network has any."""
     guides = [module for module in network.modules() if isinstance(module, Guide)]
     if len(guides) > 1:
-        raise ValueError(f"the network has {len(guides)} guides: plug SEB into all of its layers at once.")
+        raise ValueError(
+            f"the network has {len(guides)} guides: call supervise once, with all of its layers."
+        )
     return guides[0] if guides else None

@@ -107,7 +107,7 @@ class Supervised(_Plugged):
         W = self.guide.weight(self.k)
         if out.shape[1] != W.shape[0]:
             raise ValueError(
-                f"a layer gives {out.shape[1]} numbers per node but the last one takes {W.shape[0]}: plug "
+                f"a layer outputs {out.shape[1]} columns but the last one takes {W.shape[0]}: plug "
                 "SEB only into layers as wide as the last."
             )
         moved: Tensor = self.step(out, W, self.guide.labels, self.guide.nodes, self.k)
@@ -163,7 +163,7 @@ class Guide(torch.nn.Module):
         labels, nodes = torch.as_tensor(labels), torch.as_tensor(nodes)
         if labels.shape != nodes.shape or nodes.dim() != 1:
             raise ValueError(
-                f"labels of the shape {tuple(labels.shape)} do not belong to nodes of the shape "
+                f"labels have shape {tuple(labels.shape)} but nodes have shape "
                 f"{tuple(nodes.shape)}: give one label for each of these nodes, such as y[train] and train."
             )
         for name, numbers in (("labels", labels), ("nodes", nodes)):
@@ -232,9 +232,9 @@ def supervise(
     >>> plugged[0].guide.nodes, plugged[1] is layers[1]
     (tensor([0]), True)
     """
-    found = _as_list("supervise", layers)
-    hidden, last = (found[:-1], found[-1:]) if head is None else (found, [])
-    guide = Guide(_innermost(found[-1]) if head is None else head, labels, nodes)
+    modules = _as_list("supervise", layers)
+    hidden, last = (modules[:-1], modules[-1:]) if head is None else (modules, [])
+    guide = Guide(_innermost(modules[-1]) if head is None else head, labels, nodes)
     step = SupervisedEmbedding(eta_sup, decay, loss)
     return torch.nn.ModuleList(
         [*(Supervised(layer, step, guide, k) for k, layer in enumerate(hidden, start=1)), *last]
@@ -267,15 +267,16 @@ def start_from_identity(layers: Any) -> Any:
 
 
 def _as_list(owner: str, layers: Any) -> list[torch.nn.Module]:
-    found = list(layers) if isinstance(layers, torch.nn.ModuleList | list | tuple) else []
-    if not found:
+    modules = list(layers) if isinstance(layers, torch.nn.ModuleList | list | tuple) else []
+    if not modules:
         raise ValueError(
-            f"{owner}: there are no layers: give those of a network, the last of which gives the classes."
+            f"{owner}: expected a non-empty list of layers, the last of which outputs the classes, got "
+            f"{type(layers).__name__}."
         )
-    strange = [layer for layer in found if not isinstance(layer, torch.nn.Module)]
-    if strange:
-        raise ValueError(f"{owner}: {strange[0]!r} is no layer: give torch modules.")
-    return found
+    others = [layer for layer in modules if not isinstance(layer, torch.nn.Module)]
+    if others:
+        raise ValueError(f"{owner}: expected a torch.nn.Module, got {others[0]!r}.")
+    return modules
 
 
 def _innermost(layer: torch.nn.Module) -> torch.nn.Module:

@@ -24,12 +24,11 @@ def default_device() -> torch.device:
 def find_device(device: Any = None) -> torch.device:
     """Return a device after checking that this machine has it; the default if None."""
     try:
-        place = torch.device(default_device() if device is None else device)
         # torch accepts names of missing devices: only an allocation fails
-        place = torch.empty(0, device=place).device
-        if place.type == "meta":
-            raise TypeError("a device that computes nothing")
-        return place
+        available = torch.empty(0, device=default_device() if device is None else device).device
+        if available.type == "meta":
+            raise TypeError("the meta device computes nothing")
+        return available
     except (RuntimeError, AssertionError, TypeError, NotImplementedError, ImportError) as error:
         raise ValueError(f'torch has no device {device!r} here: give "cpu" or leave device out.') from error
 
@@ -37,10 +36,10 @@ def find_device(device: Any = None) -> torch.device:
 @contextmanager
 def seeded(random_state: Any, device: Any = None) -> Iterator[torch.device]:
     """Seed torch on a device within a block, and restore the caller's random state afterwards."""
-    place = find_device(device)
+    chosen = find_device(device)
     seed = int(generator(random_state).integers(2**31))
-    others = [] if place.type == "cpu" else [place]
-    with torch.random.fork_rng(devices=others, device_type=place.type):
+    others = [] if chosen.type == "cpu" else [chosen]
+    with torch.random.fork_rng(devices=others, device_type=chosen.type):
         # torch.manual_seed would also seed other devices, whose state is not restored
         torch.default_generator.manual_seed(seed)
         for other in others:
@@ -48,7 +47,7 @@ def seeded(random_state: Any, device: Any = None) -> Iterator[torch.device]:
             # manual_seed seeds the current device; modules for a single device cannot select one
             with module.device(other) if hasattr(module, "device") else nullcontext():
                 module.manual_seed(seed)
-        yield place
+        yield chosen
 
 
 @dataclass(frozen=True, eq=False)

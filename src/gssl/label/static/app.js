@@ -306,8 +306,8 @@ $("import-file").addEventListener("change", () => {
   inTurn(async () => {
     const found = await api.importFile(file, state.version);
     render(found);
-    toast(found.said, found.stale);
-    say(found.said);
+    toast(found.message, found.stale);
+    say(found.message);
     tabs.postMessage(found.version);
     return !found.stale;
   });
@@ -366,8 +366,8 @@ setInterval(async () => {
 }, POLL);
 
 try {
-  const [places, first] = await Promise.all([api.getMap(), api.getState()]);
-  map.setPlaces(places);
+  const [positions, first] = await Promise.all([api.getMap(), api.getState()]);
+  map.setPositions(positions);
   render(first);
   document.body.dataset.ready = "yes";
 } catch (error) {

@@ -22,7 +22,7 @@ export class NodeMap {
     this.listen();
   }
 
-  setPlaces(xy) {
+  setPositions(xy) {
     this.xy = xy;
     this.n = xy.length / 2;
     this.draw();

@@ -38,7 +38,7 @@
       button.addEventListener("click", () => {
         const on = button.getAttribute("aria-pressed") !== "true";
         for (const other of buttons) other.setAttribute("aria-pressed", String(on && other === button));
-        view.signal("chosen", on ? Number(button.dataset.place) : -1).run();
+        view.signal("chosen", on ? Number(button.dataset.class) : -1).run();
       });
     }
   }
