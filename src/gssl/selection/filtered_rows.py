@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from threading import Lock
 from typing import Any
 
@@ -93,11 +94,15 @@ class FilteredRows:
     ) -> None:
         self.views, self.A, self.nodes, self.depth, self.execution = views, A, nodes, depth, execution
         self.dtype = np.dtype(dtype)
-        self.operators = graph_operators(A, dtype, depth)
         # by kind of features and operator, of shape (powers, nodes, width); "own" are the views themselves
         self._tables: dict[tuple[str, str], np.ndarray] = {}
         # explanations and audits of one model may run in several threads
         self._lock = Lock()
+
+    @cached_property
+    def operators(self) -> dict[str, GraphOperator]:
+        """The operators of the graph."""
+        return graph_operators(self.A, self.dtype, self.depth)
 
     def labelled_rows(self, labelled: np.ndarray, powers: np.ndarray) -> np.ndarray:
         """Return the filtered unit rows of some nodes in all features, by filtering their indicators."""
@@ -119,8 +124,11 @@ class FilteredRows:
         self.views = self.views.with_span(self.labelled_rows(labelled, powers))
         return self.views
 
-    def prepare(self, kind: str, filters: Iterable[Filter], width: int) -> None:
-        """Compute what filters need of a view at once, so that its features are read once."""
+    def prepare(self, kind: str, filters: Iterable[Filter], width: int) -> dict[str, np.ndarray]:
+        """Compute what filters need of a view at once, so that its features are read once.
+
+        Returns the tables of the view by operator; another thread may drop them meanwhile.
+        """
         names = {block.operator for f in filters for block in f.blocks if np.count_nonzero(block.powers[1:])}
         with self._lock:
             missing: dict[int, list[str]] = {}
@@ -133,23 +141,19 @@ class FilteredRows:
                 for name, more in self._make(self.views[kind], slice(made, width), lacking).items():
                     made_before = [self._tables[kind, name]] if made else []
                     self._tables[kind, name] = np.concatenate([*made_before, more], axis=2)
+            return {name: table for (of, name), table in self._tables.items() if of == kind}
 
     def rows(self, kind: str, filter_: Filter, width: int, positions: Any = slice(None)) -> np.ndarray:
         """Return filtered rows of some nodes in double precision, with blocks stacked horizontally."""
-        self.prepare(kind, [filter_], width)
-        blocks = [self._block(kind, block, width, positions) for block in filter_.blocks]
+        tables = self.prepare(kind, [filter_], width)
+        blocks = [_block(tables, block, width, positions) for block in filter_.blocks]
         return np.hstack(blocks) if len(blocks) > 1 else blocks[0]
 
     def forget(self) -> None:
-        """Drop the tables; ``rows`` computes them again on demand."""
+        """Drop the tables and operators; they are computed again on demand, in memory."""
         self._tables = {}
-
-    def _block(self, kind: str, block: Block, width: int, positions: Any) -> np.ndarray:
-        total: Any = 0.0
-        for power in np.flatnonzero(block.powers).tolist():
-            table = self._tables[kind, block.operator if power else "own"][max(0, power - 1)]
-            total = total + np.multiply(table[positions, :width], block.powers[power], dtype=np.float64)
-        return np.asarray(total)
+        self.__dict__.pop("operators", None)
+        self.execution = IN_MEMORY  # that of fit may be gone
 
     def _make(self, view: View, columns: slice, names: list[str]) -> dict[str, np.ndarray]:
         """Run some operators on some directions of a view, a few directions at a time."""
@@ -174,6 +178,14 @@ class FilteredRows:
             column = self.A.shape[0] * np.dtype(dtype).itemsize
             together = max(1, min(together, self.execution.budget // ((BUFFERS + 1) * column)))
         return [slice(k, min(k + together, width)) for k in range(0, width, together)]
+
+
+def _block(tables: dict[str, np.ndarray], block: Block, width: int, positions: Any) -> np.ndarray:
+    total: Any = 0.0
+    for power in np.flatnonzero(block.powers).tolist():
+        table = tables[block.operator if power else "own"][max(0, power - 1)]
+        total = total + np.multiply(table[positions, :width], block.powers[power], dtype=np.float64)
+    return np.asarray(total)
 
 
 def polynomial_scores(
