@@ -273,12 +273,11 @@ class OGC(FittedParameters, GraphClassifier):
         eta_sup = self._gradient_factor * self.eta_sup * (scale * scale)
         checkpoint = execution.checkpoint(X, A_hat, labelled, Y, anchors)
         U, in_label_space = self._embedding(X, A_hat, labelled, execution)
-        Z = U @ W
         for step in checkpoint.past:
             pull = Pull(anchors, step.pull, step.W)
             U, W, eta_w = lazy_convolution(A_hat, U, self.beta, pull), step.W, step.facts["eta_w"]
             self._steps.record(pull, step.facts)
-        Z = checkpoint.scores() if checkpoint.past else Z
+        Z = U @ W
         chosen = Z.argmax(axis=1)[labels.watched]
         with small_algebra() if in_label_space else nullcontext():
             for k in range(len(checkpoint.past) + 1, self.max_iter + 1):
@@ -295,7 +294,7 @@ class OGC(FittedParameters, GraphClassifier):
                 loss = classification_loss(Z[labelled], Y, self.loss)
                 facts = {"eta_w": eta_w, "agreement": float((chosen == before).mean()), "loss": loss}
                 self._steps.record(pull, facts)
-                checkpoint.finish(Step(pull.R, W, facts), Z)
+                checkpoint.finish(Step(pull.R, W, facts))
                 report_progress(k, self.max_iter)
         self.coef_, self.n_iter_ = W, len(self._steps.pulls)
         if not in_label_space and len(labelled) <= _KEPT_FRACTION * len(Z):

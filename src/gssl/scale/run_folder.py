@@ -17,7 +17,7 @@ import numpy as np
 from filelock import Timeout
 from numpy.lib import format as npy
 
-from gssl.files import check_real_folder, lock_handle, make_lock, open_regular, sync_folder, write_all
+from gssl.files import check_real_folder, lock_handle, make_lock, open_regular, sync_folder
 from gssl.scale.memory import write_size
 
 # the inode of each lock file that this process holds
@@ -27,8 +27,6 @@ _PREFIX, _OWNER = "gssl-slabs-", ".owner"
 _ELSEWHERE = "set TMPDIR to another disk"
 # no space left, quota exceeded, file too large
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-# columns transposed at a time: a row of them fills a cache line in single precision
-_COLUMNS = 16
 
 
 class RunFolder:
@@ -186,46 +184,6 @@ def _remove(path: Path, owner: Any) -> None:
         owner.close()  # Windows cannot remove an open file
     shutil.rmtree(path, ignore_errors=True)
     owner.close()
-
-
-class ColumnFile:
-    """A matrix in a ``.npy`` file in Fortran order, written slab by slab.
-
-    Slabs are contiguous in the file, and its content does not depend on their width.
-    """
-
-    def __init__(self, folder: RunFolder, name: str, shape: tuple[int, int], dtype: Any) -> None:
-        self._folder, self.path = folder, folder.path / name
-        self.shape, self.dtype = shape, np.dtype(dtype)
-        header = {"descr": npy.dtype_to_descr(self.dtype), "fortran_order": True, "shape": shape}
-        mode = "r+b" if os.path.lexists(self.path) else "x+b"
-        with folder.explained(self.path), open_regular(self.path, mode) as opened:
-            npy.write_array_header_1_0(opened, header)
-            self._begin = opened.tell()
-            n_bytes = self._begin + shape[0] * shape[1] * self.dtype.itemsize
-            opened.flush()
-            if os.fstat(opened.fileno()).st_size != n_bytes:
-                # reserve all space now, if supported, so that a full disk is found before the work begins
-                if hasattr(os, "posix_fallocate"):
-                    os.posix_fallocate(opened.fileno(), 0, n_bytes)
-                opened.truncate(n_bytes)
-
-    def write(self, columns: slice, U: np.ndarray) -> None:
-        """Write columns of the matrix."""
-        n = self.shape[0]
-        with self._folder.explained(self.path), open_regular(self.path, "r+b", buffering=0) as opened:
-            opened.seek(self._begin + columns.start * n * self.dtype.itemsize)
-            for start in range(0, U.shape[1], _COLUMNS):
-                write_all(opened, np.ascontiguousarray(U[:, start : start + _COLUMNS].T, dtype=self.dtype))
-            self._folder.sync(opened)
-
-    def open(self) -> np.ndarray:
-        """Map the matrix read-only; a temporary folder is kept as long as the map exists."""
-        if not all(self.shape):
-            return np.empty(self.shape, self.dtype)
-        mapped: Any = map_array(self.path)
-        mapped._gssl_folder = self._folder
-        return np.asanyarray(mapped)
 
 
 @contextmanager

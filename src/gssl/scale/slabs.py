@@ -12,10 +12,11 @@ from gssl.files import open_regular, read_into, write_all
 from gssl.operators import Embedding, Filters, Mixture, Pull, mix
 from gssl.operators.embedding import TransposedRows
 from gssl.operators.program import FiltersOf
-from gssl.scale.checkpoint import KeptResults, Results, StepCheckpoint, claim, identity
+from gssl.scale.checkpoint import StepCheckpoint, claim, identity
 from gssl.scale.columns import ColumnSource, add_product, transposed_product
 from gssl.scale.execution import Checkpoint, Execution, Task, report_progress
 from gssl.scale.memory import Load, SlabPlan, available_memory, embedding_load, graph_bytes, plan_slabs
+from gssl.scale.results import Results
 from gssl.scale.run_folder import RunFolder
 
 # β and the pull of a lazy convolution
@@ -34,7 +35,7 @@ class SlabExecution(Execution):
         self._folder: RunFolder | None = None
         self._lock: Any = None
         self._claimed = False
-        self._last: tuple[np.ndarray, KeptResults] | None = None
+        self._last: tuple[np.ndarray, RunFolder] | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_folder": None, "_lock": None, "_last": None}
@@ -75,15 +76,17 @@ class SlabExecution(Execution):
             # if no checkpoint has claimed the folder, the first task does so with its inputs
             claim(folder, known)
             self._claimed = True
-        return KeptResults(folder.subfolder(f"run-{known[:12]}"), known, plan, most)
+        kept = folder.subfolder(f"run-{known[:12]}")
+        claim(kept, known)
+        return Results(plan, most, kept)
 
     def finished(self, results: Results, X: Any) -> np.ndarray:
         """Return the whole result; if its input was the previous kept result, remove that from disk."""
         whole = results.whole()
-        if isinstance(results, KeptResults):
+        if results.kept is not None:
             if self._last is not None and X is self._last[0]:
-                shutil.rmtree(self._last[1].folder.path, ignore_errors=True)
-            self._last = whole, results
+                shutil.rmtree(self._last[1].path, ignore_errors=True)
+            self._last = whole, results.kept
         return whole
 
     def _own_folder(self, path: Path) -> RunFolder:
