@@ -13,7 +13,8 @@ from gssl.io.feature_arrays import ArrayFile
 from gssl.io.feature_reading import open_features
 from gssl.io.table_columns import text_sql
 from gssl.scale.estimate import Estimate, Job, estimate, layouts, measure_bandwidth
-from gssl.scale.memory import read_size, write_size
+from gssl.scale.memory import read_size
+from gssl.wording import write_size
 
 
 def run_plan(

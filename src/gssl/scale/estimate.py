@@ -20,8 +20,8 @@ from gssl.scale.memory import (
     embedding_load,
     plan_slabs,
     spread_slabs,
-    write_size,
 )
+from gssl.wording import write_size
 
 # methods that can be estimated, and the names of their classes
 METHODS = {"sgc": "SGC", "ssgc": "SSGC", "ppr": "PPR", "ggc": "GGC", "ggcm": "GGCM", "ogc": "OGC"}

@@ -1,4 +1,4 @@
-"""Memory budgets: how much memory is free, sizes as text, and how many columns fit at a time."""
+"""Memory budgets: how much memory is free, and how many columns fit at a time."""
 
 import os
 import re
@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from gssl.graph.mapped import mapped_file
+from gssl.wording import write_size
 
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
 _BINARY = {unit + "i": 1024**power for power, unit in enumerate("kmgt", start=1)}
@@ -86,13 +87,6 @@ def read_size(size: Any) -> int:
     if not 1 <= n_bytes < 2**63:
         raise ValueError(f"{size!r} is not an amount of memory that can be used: give a few MB or more.")
     return int(n_bytes)
-
-
-def write_size(n_bytes: int) -> str:
-    """Format a number of bytes in a suitable unit: ``2.5 GB``."""
-    units = ((10**12, "TB"), (10**9, "GB"), (10**6, "MB"))
-    unit, name = next(((u, s) for u, s in units if n_bytes >= u), (10**3, "kB"))
-    return f"{n_bytes / unit:.1f} {name}"
 
 
 @dataclass(frozen=True)

@@ -13,14 +13,13 @@ import numpy as np
 from scipy.sparse import issparse
 from threadpoolctl import threadpool_limits
 
-from gssl.files import write_all
+from gssl.files import explain_write_errors, write_all
 from gssl.graph.mapped import FileArray, mapped_file
 from gssl.operators import Filters, set_threads
 from gssl.scale import columns as products
 from gssl.scale import slabs
 from gssl.scale.columns import read_columns
 from gssl.scale.memory import available_memory
-from gssl.scale.run_folder import explain_write_errors
 
 _ARRAYS = ("indptr", "indices", "weights", "scale")
 
