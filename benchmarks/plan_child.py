@@ -15,10 +15,11 @@ import numpy as np
 
 import gssl
 from benchmarks.memory_child import _peak_bytes, _tiny
+from gssl.cli.plan_command import measure_method
 from gssl.io.graph_store import open_graph_store
 from gssl.operators import Filters
 from gssl.scale import estimate, slabs
-from gssl.scale.estimate import METHODS, Job, measure_bandwidth
+from gssl.scale.estimate import PROCESS, Job, layouts
 
 # one in this many nodes has a label, as plans assume
 _LABELLED = 100
@@ -75,7 +76,7 @@ def main(folder: str, method: str, depth: str, classes: str, budget: str, clock_
         "passes": len(widths),
         "width": max(widths),
         # measured after the run, because it needs memory itself
-        "bandwidth": measure_bandwidth(job, max(widths)),
+        "planned": measure_method(layouts(job, 1, PROCESS + int(budget))[-1], store.adjacency),
     }
     print(json.dumps(told))  # noqa: T201
 
@@ -83,7 +84,7 @@ def main(folder: str, method: str, depth: str, classes: str, budget: str, clock_
 def _model(method: str, depth: int) -> Any:
     if method == "ogc":
         return gssl.OGC(max_iter=depth, patience=depth, random_state=0)
-    return getattr(gssl, METHODS[method])(depth=depth)
+    return getattr(gssl, method.upper())(depth=depth)
 
 
 if __name__ == "__main__":

@@ -35,8 +35,8 @@ np.save(folder / "words.npy", pages.features.toarray())
 np.save(folder / "words.ids.npy", np.arange(10_000).astype(str))
 
 # %%
-# Before a large run, estimate what it takes. ``gssl plan`` reads no data. Here the speed of a worker is
-# given; by default it is measured.
+# Before a large run, estimate what it takes. Given numbers, ``gssl plan`` reads no data; given a graph store,
+# it also measures the time.
 
 
 def gssl_command(line, **settings):
@@ -45,7 +45,7 @@ def gssl_command(line, **settings):
     return subprocess.Popen(words, cwd=folder, text=True, **settings)
 
 
-size = "--nodes 111e6 --edges 1.6e9 --features 128 --workers 8 --bandwidth 10GB"
+size = "--nodes 111e6 --edges 1.6e9 --features 128 --workers 8"
 memory = (8, 16, 64)
 asked = [gssl_command(f"plan {size} --memory {gb}GB", stdout=subprocess.PIPE) for gb in memory]
 plans = [child.communicate()[0] for child in asked]

@@ -1,38 +1,51 @@
-"""``gssl plan``: estimate what a run would need from the size of the problem."""
+"""``gssl plan``: estimate what a run needs, and measure its time on the graph."""
 
-from functools import cache, partial
 from typing import Any
 
 from rich.table import Table
+from scipy.sparse import csr_array
 
+import gssl
 from gssl.cli.console import Terminal
-from gssl.io import open_table
+from gssl.io import open_graph_store, open_table
 from gssl.io.edge_columns import choose_columns, tell_kinds
 from gssl.io.edge_sides import shared_sql, split_sql
 from gssl.io.feature_arrays import ArrayFile
 from gssl.io.feature_reading import open_features
 from gssl.io.table_columns import text_sql
-from gssl.scale.estimate import Estimate, Job, estimate, layouts, measure_bandwidth
+from gssl.operators import Mixture, Program, Step
+from gssl.scale.estimate import Estimate, Job, estimate, measure_passes
 from gssl.scale.memory import read_size
 from gssl.wording import write_size
 
+# iterations to measure, of which the first is not timed
+_MEASURED = 3
 
-def run_plan(
-    options: dict[str, Any], workers: int, memory: str, bandwidth: str | None, disk_speed: str
-) -> None:
-    """Check the options, measure the bandwidth unless it is given, estimate, and show."""
+
+def run_plan(options: dict[str, Any], workers: int, memory: str) -> None:
+    """Check the options, estimate, measure if there is a graph, and show."""
     terminal = Terminal()
-    job = Job(**_counted(options, terminal))
-    room, disk = _size("--memory", memory), _size("--disk-speed", disk_speed)
-    if bandwidth is not None:
-        source, found = "given", estimate(job, workers, room, _size("--bandwidth", bandwidth), disk)
+    store = options.pop("graph")
+    if (store is None) == (options["edges"] is None):
+        raise ValueError("give either --edges, a number or a table, or --graph, a graph store.")
+    if store is not None:
+        store = open_graph_store(store)
+        options |= {"nodes": store.n_nodes, "edges": store.n_edges, "weighted": store.weighted}
+    plan = estimate(Job(**_counted(options, terminal)), workers, _size(memory))
+    seconds = None
+    if store is not None:
+        with terminal.stage("measuring"), terminal.step("a slab of the graph"):
+            seconds = measure_method(plan, store.adjacency)
+    _show(terminal, [*_plan_facts(plan), _time_fact(plan, seconds), _run_fact(plan)])
+
+
+def measure_method(plan: Estimate, A: csr_array) -> float:
+    """Measure a few iterations on a slab of the graph; return the seconds of all passes of a worker."""
+    if plan.job.method == "ogc":  # without its pulls, which are small
+        program = Program([Step(Mixture.lazy(gssl.OGC().beta))] * _MEASURED)
     else:
-        # raises if the job does not fit, before anything is measured
-        layouts(job, workers, room)
-        with terminal.stage("measuring"), terminal.step("this machine"):
-            found = estimate(job, workers, room, cache(partial(measure_bandwidth, job)), disk)
-        source = "measured here just now"
-    _show(terminal, [*_plan_facts(found), *_time_facts(found, source)])
+        program = getattr(gssl, plan.job.method.upper())(depth=_MEASURED).program()
+    return measure_passes(plan, A, program)
 
 
 def _counted(options: dict[str, Any], terminal: Terminal) -> dict[str, Any]:
@@ -41,7 +54,7 @@ def _counted(options: dict[str, Any], terminal: Terminal) -> dict[str, Any]:
     tables = [source for source in (edges, features) if isinstance(source, str)]
     if not tables and options["nodes"] is not None:
         return options
-    found = dict(options)
+    counts = dict(options)
     with terminal.stage("counting") as stage:
         ids, opened = list[str](), list[Any]()
         if isinstance(edges, str):
@@ -53,8 +66,8 @@ def _counted(options: dict[str, Any], terminal: Terminal) -> dict[str, Any]:
                 table.execute(f"CREATE TEMP TABLE shared AS {shared_sql(rows)}")
                 rows = split_sql(ends, rows, "shared")
             pairs = f"SELECT DISTINCT least(a, b), greatest(a, b) FROM {rows} WHERE a <> b"
-            found["edges"] = table.fetch_row(f"SELECT count(*) FROM ({pairs})")[0]
-            found["weighted"] = options["weighted"] or weight is not None
+            counts["edges"] = table.fetch_row(f"SELECT count(*) FROM ({pairs})")[0]
+            counts["weighted"] = options["weighted"] or weight is not None
             ids.append(f"SELECT unnest([a, b]) AS id FROM {rows}")
             opened.append(table)
         if isinstance(features, str):
@@ -63,24 +76,21 @@ def _counted(options: dict[str, Any], terminal: Terminal) -> dict[str, Any]:
                 # before features are counted, which may copy them into a connection of their own
                 ids.append(reader.ids_sql)
                 opened.append(reader.table)
-            found["features"] = reader.count_features()
+            counts["features"] = reader.count_features()
         if options["nodes"] is None and not ids:
             raise ValueError("there is no number of nodes: give --nodes, or a table as --edges.")
         if options["nodes"] is None:
             nodes = opened[0].fetch_row(f"SELECT count(DISTINCT id) FROM ({' UNION ALL '.join(ids)})")
-            found["nodes"] = nodes[0]
+            counts["nodes"] = nodes[0]
         stage.detail = ", ".join(tables)
-    return found
+    return counts
 
 
-def _size(option: str, text: str) -> int:
+def _size(memory: str) -> int:
     try:
-        return read_size(text)
+        return read_size(memory)
     except ValueError as error:
-        wanted = "an amount of memory, such as 64GB"
-        if option != "--memory":
-            wanted = "bytes per second, such as 500MB or 10GB"
-        raise ValueError(f"{option} is {text!r}: give {wanted}.") from error
+        raise ValueError(f"--memory is {memory!r}: give an amount of memory, such as 64GB.") from error
 
 
 def _show(terminal: Terminal, facts: list[tuple[str, str]]) -> None:
@@ -97,40 +107,40 @@ def _show(terminal: Terminal, facts: list[tuple[str, str]]) -> None:
     terminal.out.print(table)
 
 
-def _plan_facts(found: Estimate) -> list[tuple[str, str]]:
+def _plan_facts(plan: Estimate) -> list[tuple[str, str]]:
     """Return the name and text of each fact of a plan."""
-    job, several = found.job, found.workers > 1
+    job, several = plan.job, plan.workers > 1
     each = " for each worker" if several else ""
-    slabs = "1 slab" if found.n_slabs == 1 else f"{found.n_slabs} slabs"
+    slabs = "1 slab" if plan.n_slabs == 1 else f"{plan.n_slabs} slabs"
     links = write_size(job.link_bytes)
-    stay = f"{links} of links stay in it" if found.cached else f"{links} of links are read in every pass"
+    stay = f"{links} of links stay in it" if plan.cached else f"{links} of links are read in every pass"
     facts = [
         (
             job.method,
             f"{job.nodes:,} nodes, {job.edges:,} edges, {job.features:,} features, {job.depth:,} iterations"
-            + (f", {found.workers:,} workers" if several else ""),
+            + (f", {plan.workers:,} workers" if several else ""),
         ),
-        ("memory", f"{write_size(found.memory)}{each}; {stay}"),
-        ("columns", f"{slabs} of {found.width:,}{each}"),
-        ("passes", f"{found.passes:,} over the graph{' by each worker' if several else ''}"),
-        ("moved in memory", f"{write_size(found.moved)}{' by each worker' if several else ''}"),
-        ("through files", f"{write_size(found.through_files)}{' by each worker' if several else ''}"),
+        ("memory", f"{write_size(plan.memory)}{each}; {stay}"),
+        ("columns", f"{slabs} of {plan.width:,}{each}"),
+        ("passes", f"{plan.passes:,} over the graph{' by each worker' if several else ''}"),
+        ("through files", f"{write_size(plan.through_files)}{' by each worker' if several else ''}"),
     ]
     if several:
-        facts.append(("over the network", f"{write_size(found.network)}; less where workers see the files"))
-        facts.append(("memory of client", f"{write_size(found.client)} at most, for what workers send back"))
-    return [*facts, ("disk", f"{write_size(found.disk)} for graph, features and result")]
+        facts.append(("over the network", f"{write_size(plan.network)}; less where workers see the files"))
+        facts.append(("memory of client", f"{write_size(plan.client)} at most, for what workers send back"))
+    return [*facts, ("disk", f"{write_size(plan.disk)} for graph, features and result")]
 
 
-def _time_facts(found: Estimate, source: str) -> list[tuple[str, str]]:
-    """Return the estimated times, what they leave out, and the option to run with."""
-    speed, disk = write_size(round(found.speed)), write_size(round(found.disk_speed))
-    return [
-        ("time of passes", f"{_write_time(found.seconds)}, at {speed}/s ({source})"),
-        ("time of files", f"up to {_write_time(found.file_seconds)}, at {disk}/s (assumed: --disk-speed)"),
-        ("not in the time", "building the graph store, the network, checks and predictions"),
-        ("run with", f"--memory {found.budget // 10**6}MB"),
-    ]
+def _time_fact(plan: Estimate, seconds: float | None) -> tuple[str, str]:
+    if seconds is None:
+        return "time", "needs the graph, on the machine that will run: gssl graph build, then --graph"
+    each = " by each worker" if plan.workers > 1 else ""
+    rest = "files, network, checks and predictions come on top"
+    return "time", f"{_write_time(seconds)} for the passes{each}, measured on one slab; {rest}"
+
+
+def _run_fact(plan: Estimate) -> tuple[str, str]:
+    return "run with", f"--memory {plan.budget // 10**6}MB"
 
 
 def _write_time(seconds: float) -> str:
