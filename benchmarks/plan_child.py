@@ -15,7 +15,6 @@ import numpy as np
 
 import gssl
 from benchmarks.memory_child import _peak_bytes, _tiny
-from gssl.cli.plan_command import measure_method
 from gssl.io.graph_store import open_graph_store
 from gssl.operators import Filters
 from gssl.scale import estimate, slabs
@@ -68,6 +67,8 @@ def main(folder: str, method: str, depth: str, classes: str, budget: str, clock_
         model = _model(method, int(depth)).fit(X, y, adjacency=store.adjacency)
     duration, peak, seconds, widths = read() - start, _peak_bytes(), clock.seconds, clock.widths[:]
     del model
+    from gssl.cli.plan_command import measure_method  # after the run, because it takes memory
+
     job = Job(store.n_nodes, store.n_edges, X.shape[1], int(depth), int(classes), method)
     told = {
         "peak": peak,
@@ -75,7 +76,6 @@ def main(folder: str, method: str, depth: str, classes: str, budget: str, clock_
         "seconds": seconds,
         "passes": len(widths),
         "width": max(widths),
-        # measured after the run, because it needs memory itself
         "planned": measure_method(layouts(job, 1, PROCESS + int(budget))[-1], store.adjacency),
     }
     print(json.dumps(told))  # noqa: T201
