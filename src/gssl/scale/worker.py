@@ -8,12 +8,13 @@ from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import numpy as np
 from scipy.sparse import issparse
 from threadpoolctl import threadpool_limits
 
-from gssl.files import explain_write_errors, write_all
+from gssl.files import explain_write_errors, open_regular, write_all
 from gssl.graph.mapped import FileArray, mapped_file
 from gssl.operators import Filters, set_threads
 from gssl.scale import columns as products
@@ -108,14 +109,47 @@ def part_of(X: Any, columns: slice) -> Any:
     return FileColumns(X, columns) if isinstance(X, FileArray) else read_columns(X, columns)
 
 
+def hand_over(U: Any, path: Path | None) -> Any:
+    """Write an array to a file for another process, and return a reference; U itself if that fails."""
+    # sparse columns, and columns that are in a file anyway, are sent as they are
+    if path is None or not isinstance(U, np.ndarray):
+        return U
+    try:
+        with open_regular(path, "xb", buffering=0) as opened:
+            write_all(opened, U)
+    except OSError:  # a full disk, or a worker that does not see the folder
+        path.unlink(missing_ok=True)
+        return U
+    return FileColumns(FileArray(path, 0, U.shape, U.dtype, "C"), slice(0, U.shape[1]))
+
+
+def take_over(part: Any) -> Any:
+    """Return an array that may have been handed over in a file, which is then deleted."""
+    if not isinstance(part, FileColumns):
+        return part
+    U = part.read()
+    part.file.path.unlink()
+    return U
+
+
 def _read(part: Any) -> Any:
     return part.read() if isinstance(part, FileColumns) else part
 
 
-def embed(job: list[Any], part: Any, columns: slice) -> np.ndarray:
-    """Run a task on a slab of columns; ``job`` has the task and its filters."""
+def embed(job: list[Any], part: Any, columns: slice, folder: Path | None = None) -> Any:
+    """Run a task on a slab of columns; ``job`` has the task and its filters.
+
+    The result is handed over in ``folder`` if there is one; None if this worker does not see the columns.
+    """
     task, filters = job
-    return np.asarray(task(_read(part), filters, columns))
+    try:
+        U = _read(part)
+    except FileNotFoundError:
+        if folder is None:
+            raise
+        return None
+    result = np.asarray(task(U, filters, columns))
+    return hand_over(result, None if folder is None else folder / f"result-{uuid4().hex}")
 
 
 class FileSlab:
