@@ -138,7 +138,7 @@ def test_a_worker_in_the_process_of_its_client_keeps_its_threads():
 
 
 def test_a_worker_knows_its_room_its_network_and_the_files_it_sees(tmp_path):
-    assert 0 < worker.room(2) <= available_memory()
+    assert 0 < worker.memory_share(2) <= available_memory()
     assert worker.network() == worker.network()
     file = tmp_path / "x"
     file.write_bytes(b"1234")

@@ -114,12 +114,12 @@ class Cluster:
 
     def threads(self) -> dict[str, int]:
         """Return the number of threads of each worker, sorted by address; wait if there are no workers."""
-        while not (found := self._workers()):
+        while not (threads := self._workers()):
             try:
                 self._client.wait_for_workers(1, timeout=_POLL)
             except TimeoutError:
                 continue
-        return dict(sorted(found.items()))
+        return dict(sorted(threads.items()))
 
     def submit(self, function: Callable[..., Any], s: int, *arguments: Any, home: str | None = None) -> Any:
         """Submit a task of slab ``s``, to the worker ``home`` if it is alive."""
@@ -200,10 +200,10 @@ class Cluster:
             else filters
         )
 
-    def room(self) -> int:
+    def memory_share(self) -> int:
         """Return the least memory that any worker may use, if workers on the same host share it evenly."""
         hosts = Counter(address.rsplit(":", 1)[0] for address in self.threads())
-        return int(min(self._ask(worker.room, max(hosts.values())).values(), default=0))
+        return int(min(self._ask(worker.memory_share, max(hosts.values())).values(), default=0))
 
     def _sees(self, path: Path) -> bool:
         facts = path.stat()
@@ -226,8 +226,8 @@ class Cluster:
     def _workers(self) -> dict[str, int]:
         """Return the workers and their threads; raise if there have been none for too long."""
         with self._explained():
-            found: dict[str, int] = self._client.nthreads()
-        if found:
+            threads: dict[str, int] = self._client.nthreads()
+        if threads:
             self._empty_since = None
         else:
             self._empty_since = self._empty_since or monotonic()
@@ -235,7 +235,7 @@ class Cluster:
                 raise ConnectionError(
                     f"the Dask cluster has no workers: start some, then run again{self._keep}."
                 )
-        return found
+        return threads
 
     @contextmanager
     def _explained(self, futures: Sequence[Any] = ()) -> Iterator[None]:
@@ -264,7 +264,7 @@ class ClusterEmbedding:
         self, cluster: Cluster, X: Any, filters: Filters, labelled: np.ndarray, budget: int | None
     ) -> None:
         self._cluster, self._X, self._filters, self._labelled = cluster, X, filters, labelled
-        self._budget = cluster.room() if budget is None else budget
+        self._budget = cluster.memory_share() if budget is None else budget
         self._graph: Any = None
         self._nodes: Any = None
         self._in_files = False

@@ -261,8 +261,8 @@ def current_execution(estimator: Any, *, resumes: bool = True) -> Execution:
     if settings.backend == "torch":
         if not getattr(estimator, "runs_on_torch", False):
             return IN_MEMORY
-        found: Execution = import_module("gssl.torch.backend").execution(settings.device)
-        return found
+        torch_execution: Execution = import_module("gssl.torch.backend").execution(settings.device)
+        return torch_execution
     if not settings.by_columns:
         return IN_MEMORY
     if not getattr(estimator, "runs_by_columns", False):

@@ -79,11 +79,11 @@ def _of_container(root: Path = Path("/sys/fs/cgroup")) -> Iterator[int]:
 def read_size(size: Any) -> int:
     """Parse a number of bytes: ``4e9``, ``"4GB"``, ``"512 MiB"``."""
     text = str(size).strip().lower()
-    found = re.fullmatch(r"([0-9.]+(?:e[+]?[0-9]+)?)\s*([kmgt]?i?)b?", text)
+    match = re.fullmatch(r"([0-9.]+(?:e[+]?[0-9]+)?)\s*([kmgt]?i?)b?", text)
     units = _UNITS | _BINARY
-    if isinstance(size, bool) or found is None or found[2] not in units or found[1].count(".") > 1:
+    if isinstance(size, bool) or match is None or match[2] not in units or match[1].count(".") > 1:
         raise ValueError(f"{size!r} is not an amount of memory: give bytes, or text like '4GB' or '512MB'.")
-    n_bytes = float(found[1].replace(".e", "e") if found[1] != "." else "0") * units[found[2]]
+    n_bytes = float(match[1].replace(".e", "e") if match[1] != "." else "0") * units[match[2]]
     if not 1 <= n_bytes < 2**63:
         raise ValueError(f"{size!r} is not an amount of memory that can be used: give a few MB or more.")
     return int(n_bytes)
@@ -118,14 +118,14 @@ class Load:
 def plan_slabs(n_columns: int, load: Load, budget: int, n_at_once: int = 1) -> SlabPlan:
     """Choose a slab width so that ``n_at_once`` slabs and what they share fit in a budget."""
     rest = min(_REST, budget // 16)
-    room = (budget - load.fixed - rest) // max(1, n_at_once * load.per_column)
-    if room < 1 and n_columns:
+    width = (budget - load.fixed - rest) // max(1, n_at_once * load.per_column)
+    if width < 1 and n_columns:
         least = (load.fixed + n_at_once * load.per_column) * 16 // 15
         raise ValueError(
             f"a memory budget of {write_size(budget)} is too small: a column needs {write_size(least)} "
             "with the graph and the scores of all nodes; give more."
         )
-    width = max(1, min(int(room), n_columns))
+    width = max(1, min(width, n_columns))
     n_slabs = -(-n_columns // width) if n_columns else 1
     even = max(1, -(-n_columns // n_slabs))
     if n_slabs > 1 and even > _LINE:

@@ -129,15 +129,15 @@ class SlabEmbedding:
         known = np.array_equal(nodes, self._labelled)
         if known and self._rows is not None and not self._pending:
             return SlabRows(self._rows)
-        found = np.empty((len(nodes), self._X.shape[1]), self._X.dtype)
+        picked = np.empty((len(nodes), self._X.shape[1]), self._X.dtype)
         pulls = [pull for _, pull in self._pending if pull is not None]
         n_classes = pulls[0].W.shape[1] if pulls else 1
 
         def pick(columns: slice, U: Any) -> None:
-            found[:, columns] = pick_rows(U, nodes)
+            picked[:, columns] = pick_rows(U, nodes)
 
         self._pass(n_classes, pick)
-        return SlabRows(found)
+        return SlabRows(picked)
 
     def _pass(self, n_classes: int, visit: Any) -> None:
         """Apply the deferred steps to every slab, and call ``visit`` on it."""
@@ -219,15 +219,15 @@ class _Slabs(Buffers):
         if isinstance(slab, np.ndarray):
             return slab
         columns = self.plan.slabs[s]
-        room = self.get(columns.stop - columns.start)
+        buffer = self.get(columns.stop - columns.start)
         if slab is None:
-            U = self._source.read(s, out=room)
-            if U is not room:  # all columns, or sparse
-                self.free(room)
+            U = self._source.read(s, out=buffer)
+            if U is not buffer:  # all columns, or sparse
+                self.free(buffer)
             return U
         with open_regular(slab, buffering=0) as opened:
-            read_into(opened, room)
-        return room
+            read_into(opened, buffer)
+        return buffer
 
     def put(self, s: int, U: Any, *, moved: bool) -> None:
         """Store a slab until the next pass."""

@@ -80,8 +80,8 @@ class PackedFilters:
     def opened(self) -> Filters:
         """The matrices, with their files mapped."""
         matrices = {"A_hat": self.A_hat, "N_hat": self.N_hat}
-        for place, file in self.files.items():
-            name, array = place.split(".")
+        for key, file in self.files.items():
+            name, array = key.split(".")
             matrices[name] = replace(matrices[name], **{array: file.open()})
         return Filters(matrices["A_hat"], matrices["N_hat"], self.own)
 
@@ -216,7 +216,7 @@ def add_product(U: Any, W: np.ndarray, total: np.ndarray | None) -> np.ndarray:
     return scores
 
 
-def room(n_beside: int) -> int:
+def memory_share(n_beside: int) -> int:
     """Return the memory a worker may use: half of its share of free memory, at most half of its limit."""
     from distributed import get_worker
 
@@ -231,10 +231,10 @@ def room(n_beside: int) -> int:
 def sees(path: str, size: int, modified: int) -> bool:
     """Return whether a file exists here with the same size and modification time."""
     try:
-        found = Path(path).stat()
+        facts = Path(path).stat()
     except OSError:
         return False
-    return (found.st_size, found.st_mtime_ns) == (size, modified)
+    return (facts.st_size, facts.st_mtime_ns) == (size, modified)
 
 
 def network() -> str:
