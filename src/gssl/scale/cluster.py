@@ -20,6 +20,7 @@ from typing import Any
 from uuid import uuid4
 
 import numpy as np
+from scipy.sparse import issparse
 
 from gssl.graph.mapped import mapped_file
 from gssl.operators import Embedding, Filters, Pull
@@ -62,7 +63,8 @@ class ClusterExecution(SlabExecution):
         source, folder = cluster.columns_of(X), cluster.shared_folder()
         threads = cluster.threads()
         # extra buffers: a result in transit and, if columns are sent, its columns and those of the next slab
-        more = 3 if source is X and folder is None else 1
+        sends = source is X and (folder is None or issparse(X))
+        more = 3 if sends else 1
         load = Load((task.buffers + more) * n * X.dtype.itemsize, graph_bytes(filters(1)))
         budget = self.budget if self._limited else None
         plan = spread_slabs(d, sum(threads.values()), load, budget, max(threads.values()))
