@@ -18,7 +18,7 @@ from benchmarks.memory_child import _peak_bytes, _tiny
 from gssl.io.graph_store import open_graph_store
 from gssl.operators import Filters
 from gssl.scale import estimate, slabs
-from gssl.scale.estimate import METHODS, Job, measure_bandwidth
+from gssl.scale.estimate import PROCESS, Job, layouts
 
 # one in this many nodes has a label, as plans assume
 _LABELLED = 100
@@ -67,6 +67,8 @@ def main(folder: str, method: str, depth: str, classes: str, budget: str, clock_
         model = _model(method, int(depth)).fit(X, y, adjacency=store.adjacency)
     duration, peak, seconds, widths = read() - start, _peak_bytes(), clock.seconds, clock.widths[:]
     del model
+    from gssl.cli.plan_command import measure_method  # after the run, because it takes memory
+
     job = Job(store.n_nodes, store.n_edges, X.shape[1], int(depth), int(classes), method)
     measured = {
         "peak": peak,
@@ -74,8 +76,7 @@ def main(folder: str, method: str, depth: str, classes: str, budget: str, clock_
         "seconds": seconds,
         "passes": len(widths),
         "width": max(widths),
-        # measured after the run, because it needs memory itself
-        "bandwidth": measure_bandwidth(job, max(widths)),
+        "planned": measure_method(layouts(job, 1, PROCESS + int(budget))[-1], store.adjacency),
     }
     print(json.dumps(measured))  # noqa: T201
 
@@ -83,7 +84,7 @@ def main(folder: str, method: str, depth: str, classes: str, budget: str, clock_
 def _model(method: str, depth: int) -> Any:
     if method == "ogc":
         return gssl.OGC(max_iter=depth, patience=depth, random_state=0)
-    return getattr(gssl, METHODS[method])(depth=depth)
+    return getattr(gssl, method.upper())(depth=depth)
 
 
 if __name__ == "__main__":

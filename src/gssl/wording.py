@@ -82,6 +82,13 @@ def counted(number: int, what: str) -> str:
     return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
+def write_size(n_bytes: int) -> str:
+    """Format a number of bytes in a suitable unit: ``2.5 GB``."""
+    units = ((10**12, "TB"), (10**9, "GB"), (10**6, "MB"))
+    unit, name = next(((u, s) for u, s in units if n_bytes >= u), (10**3, "kB"))
+    return f"{n_bytes / unit:.1f} {name}"
+
+
 def reason(error: BaseException, limit: int = 300) -> str:
     """Return the message of an error on one line and shortened, because it may quote a file at length."""
     text = printable(" ".join(str(error).split())).rstrip(".")

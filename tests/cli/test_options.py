@@ -22,7 +22,7 @@ def test_a_count_is_a_whole_number(run, number):
 
 def test_a_count_is_read_to_the_last_digit(run):
     counts = ["--nodes", "2147483646", "--edges", "123456789012345678", "--features", " 2e0 "]
-    output = run("plan", *counts, "--memory", "100GB", "--bandwidth", "1GB", "--method", "sgc").stdout
+    output = run("plan", *counts, "--memory", "100GB", "--method", "sgc").stdout
     assert "2,147,483,646 nodes, 123,456,789,012,345,678 edges, 2 features" in output
 
 

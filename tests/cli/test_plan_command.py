@@ -10,34 +10,41 @@ PAPERS = ["plan", "--nodes", "111e6", "--edges", "1.6e9", "--features", "128", "
 
 
 def test_a_plan_is_told_in_plain_numbers(run):
-    lines = run(*PAPERS, "--memory", "64GB", "--bandwidth", "10GB").stdout.splitlines()
+    lines = run(*PAPERS, "--memory", "64GB").stdout.splitlines()
     assert [line.split("  ")[0] for line in lines] == [
         "ggcm",
         "memory",
         "columns",
         "passes",
-        "moved in memory",
         "through files",
         "over the network",
         "memory of client",
         "disk",
-        "time of passes",
-        "time of files",
-        "not in the time",
+        "time",
         "run with",
     ]
     assert lines[1] == "memory             50.4 GB for each worker; 12.8 GB of links stay in it"
     assert lines[2] == "columns            1 slab of 16 for each worker"
     assert lines[3] == "passes             16 over the graph by each worker"
-    assert lines[9] == "time of passes     6.6 min, at 10.0 GB/s (given)"
-    assert lines[12] == "run with           --memory 50947MB"
-    assert "measured here just now" in run("plan", "--nodes", 9, "--edges", 9, "--features", 2).stdout
+    assert lines[8].startswith(
+        "time               needs the graph, on the machine that will run: gssl graph build"
+    )
+    assert lines[9] == "run with           --memory 50947MB"
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_the_time_of_a_graph_is_measured_on_one_slab(graph, run, method):
+    run("graph", "build", "--edges", "e.csv", "--out", "web.graph")
+    result = run("plan", "--graph", "web.graph", "--features", "f.csv", "--method", method)
+    assert "30 nodes, 60 edges, 3 features, 16 iterations" in result.stdout
+    assert re.search(r"time +\d+\.\d s for the passes, measured on one slab; files, network", result.stdout)
+    assert re.search(r"measuring +\d+\.\d s", result.stderr)
 
 
 @pytest.mark.parametrize("width", [60, 80])
 def test_a_plan_fits_a_narrow_terminal(run, width):
     env = {"COLUMNS": str(width), "FORCE_COLOR": "1", "TTY_COMPATIBLE": "1"}
-    output = run(*PAPERS, "--memory", "64GB", "--bandwidth", "10GB", env=env).stdout
+    output = run(*PAPERS, "--memory", "64GB", env=env).stdout
     lines = [re.sub("\x1b[^m]*m", "", line).rstrip() for line in output.splitlines()]
     assert max(map(len, lines)) <= width
     assert "ggcm" in lines[0]
@@ -57,18 +64,13 @@ def test_a_plan_fits_a_narrow_terminal(run, width):
         (["--memory", "lots"], "--memory is 'lots': give an amount of memory, such as 64GB."),
         (["--memory", "0"], "--memory is '0': give an amount of memory, such as 64GB."),
         (["--memory", "1GB"], "1.0 GB per worker is not enough for 111,000,000 nodes"),
-        (["--bandwidth", "0"], "--bandwidth is '0': give bytes per second, such as 500MB or 10GB."),
-        (["--bandwidth", "-1GB"], "--bandwidth is '-1GB'"),
-        (["--bandwidth", "nan"], "--bandwidth is 'nan'"),
-        (["--bandwidth", "inf"], "--bandwidth is 'inf'"),
-        (["--disk-speed", "0"], "--disk-speed is '0'"),
         (["--method", "gcn"], "'gcn' is not one of"),
     ],
 )
 def test_a_plan_that_cannot_be_is_one_sentence_before_anything_is_measured(
     run, monkeypatch, arguments, message
 ):
-    monkeypatch.setattr("gssl.cli.plan_command.measure_bandwidth", lambda *_: pytest.fail("measured"))
+    monkeypatch.setattr("gssl.cli.plan_command.measure_passes", lambda *_: pytest.fail("measured"))
     result = run(*PAPERS, *arguments, ok=False)
     assert result.exit_code == 2
     assert message in result.stderr
@@ -88,10 +90,17 @@ def test_a_plan_of_tables_counts_them(graph, run, features):
     np.savez("f.npz", ids=np.array(graph.ids), features=graph.x)
     # add a reversed edge and a self-loop
     graph.write("e.csv", ["source", "target"], [*graph.edges, graph.edges[0][::-1], ("007", "007")])
-    result = run("plan", "--edges", "e.csv", "--features", features, "--bandwidth", "10GB")
+    result = run("plan", "--edges", "e.csv", "--features", features)
     d = 2 if features == "2" else 3
     assert f"30 nodes, 60 edges, {d} features, 16 iterations" in result.stdout
     assert re.match(r"counting +\d+\.\d s  e\.csv", result.stderr)
+
+
+def test_a_plan_needs_edges_or_a_graph(refused):
+    for given in ((), ("--edges", "9", "--graph", "web.graph")):
+        sentence = refused("plan", "--features", "2", *given)
+        assert sentence == "gssl: give either --edges, a number or a table, or --graph, a graph store."
+    assert "nowhere.graph" in refused("plan", "--features", "2", "--graph", "nowhere.graph")
 
 
 def test_a_plan_needs_nodes_or_a_table(refused):
@@ -102,17 +111,17 @@ def test_a_plan_needs_nodes_or_a_table(refused):
 
 def test_categories_are_counted_as_features(graph, run):
     graph.write("f.csv", ["id", "age", "city"], [(n, i, "abc"[i % 3]) for i, n in enumerate(graph.ids)])
-    output = run("plan", "--edges", "e.csv", "--features", "f.csv", "--bandwidth", "10GB").stdout
+    output = run("plan", "--edges", "e.csv", "--features", "f.csv").stdout
     assert "30 nodes, 60 edges, 4 features" in output
 
 
 def test_users_and_items_with_the_same_ids_are_counted_apart(graph, run):
     graph.write("e.csv", ["user_id", "item_id"], [(1, 1), (1, 2), (2, 1), (3, 9)])
-    output = run("plan", "--edges", "e.csv", "--features", "2", "--bandwidth", "10GB").stdout
+    output = run("plan", "--edges", "e.csv", "--features", "2").stdout
     assert "6 nodes, 4 edges" in output
 
 
 def test_tables_with_thousands_of_columns_are_counted(graph, run):
     graph.write("f.csv", ["id", *range(1100)], [(node, *range(1100)) for node in graph.ids])
-    output = run("plan", "--edges", "e.csv", "--features", "f.csv", "--bandwidth", "10GB").stdout
+    output = run("plan", "--edges", "e.csv", "--features", "f.csv").stdout
     assert "30 nodes, 60 edges, 1,100 features" in output

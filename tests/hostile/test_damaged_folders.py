@@ -36,9 +36,9 @@ def problem() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 RUNS = {
-    "GGCM": ["run.json", "run-*/run.json", "run-*/done.json", "run-*/embedding.npy"],
-    "OGC": ["run.json", "scores-000003.npy", "step-000002.safetensors"],
-    "LabelSpreading": ["run.json", "scores-*.npy", "step-000001.safetensors"],
+    "GGCM": ["run.json", "run-*/run.json", "run-*/finished.npy", "run-*/embedding.npy"],
+    "OGC": ["run.json", "step-000002.npz"],
+    "LabelSpreading": ["run.json", "step-000001.npz"],
 }
 
 

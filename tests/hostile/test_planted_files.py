@@ -16,7 +16,8 @@ from gssl.files import make_lock, open_regular
 from gssl.io.atomic import whole_file, whole_folder
 from gssl.label.journal import Journal
 from gssl.scale.execution import part_of_run
-from gssl.scale.run_folder import ColumnFile, RunFolder
+from gssl.scale.results import reserve_array
+from gssl.scale.run_folder import RunFolder
 
 # a pipe that is waited for would wait forever
 pytestmark = [
@@ -100,11 +101,10 @@ def test_nothing_planted_in_a_resume_folder_is_followed(
     fit()
     shutil.copytree(place, kept)
     files = [file.relative_to(place) for file in place.rglob("*") if file.is_file()]
-    parts = [file.with_name(f".{file.name}.part") for file in files if file.name != ".lock"]
     folders = [file.relative_to(place) for file in place.rglob("*") if file.is_dir()]
     assert len(files) > 2
     for begun in (False, True):
-        for name in [*files, *parts, *folders]:
+        for name in [*files, *folders]:
             shutil.rmtree(place)
             if begun:
                 shutil.copytree(kept, place)
@@ -125,7 +125,7 @@ def test_what_is_no_regular_file_is_named_in_one_sentence(victim: Victim, tmp_pa
     victim.plant(kind, folder.path / "u.npy")
     reason = rf"u\.npy (is|has) {KINDS[kind]}.*: remove it\.$"
     with pytest.raises(OSError, match=reason):
-        ColumnFile(folder, "u.npy", (3, 2), np.float64)
+        reserve_array(folder.path / "u.npy", (3, 2), np.dtype(np.float64))
     with pytest.raises(OSError, match=reason):
         make_lock(folder.path / "u.npy")
     if kind != "hard link":

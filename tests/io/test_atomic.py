@@ -152,7 +152,7 @@ def test_what_a_killed_process_left_is_swept_and_what_a_live_one_writes_is_not(t
 def test_every_writer_writes_into_the_locked_file(tmp_path, monkeypatch, suffix):
     """A writer that replaced the file would lose the lock."""
     made, kept = {}, {}
-    make, replace = gssl.io.atomic._make_part, Path.replace
+    make, replace = gssl.files._make_part, Path.replace
 
     def remember(path):
         handle, part = make(path)
@@ -163,7 +163,7 @@ def test_every_writer_writes_into_the_locked_file(tmp_path, monkeypatch, suffix)
         kept[part] = part.stat().st_ino
         return replace(part, target)
 
-    monkeypatch.setattr(gssl.io.atomic, "_make_part", remember)
+    monkeypatch.setattr(gssl.files, "_make_part", remember)
     monkeypatch.setattr(Path, "replace", record)
     if suffix == ".gssl":
         gssl.save(gssl.RidgeHead().fit([[1.0], [-1.0]], ["a", "b"]), tmp_path / "m.gssl")

@@ -1,6 +1,7 @@
 """Fits on a cluster have the same results, within a budget for each worker."""
 
 import pickle
+import tempfile
 from time import monotonic, sleep
 
 import numpy as np
@@ -10,10 +11,11 @@ from scipy.sparse import csr_array
 import gssl
 from gssl.operators import Filters, get_threads, normalized_adjacency
 from gssl.scale import cluster as cluster_module
+from gssl.scale import worker
 from gssl.scale.cluster import Cluster, ClusterExecution
 from gssl.scale.execution import InMemory, Task, watching
 from gssl.scale.memory import SlabPlan
-from gssl.scale.worker import FileSlab
+from gssl.scale.worker import FileColumns, FileSlab
 
 distributed = pytest.importorskip("distributed", reason="the extra 'distributed' is not installed")
 
@@ -45,6 +47,49 @@ def test_more_slabs_than_workers_and_matrices_of_each_iteration(blocks, fit, cli
         found = fit(embedder, X, adjacency=A, client=client).embedding_
     assert seen == [(k, 8) for k in range(1, 9)]
     np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
+
+
+def test_arrays_are_exchanged_in_files_on_one_machine_and_leave_nothing(
+    blocks, fit, client, monkeypatch, tmp_path
+):
+    X, _, A = blocks
+    expected = fit(gssl.SGC(), X, adjacency=A).embedding_
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    sizes, submit, gather, received = [], Cluster.submit, Cluster.gather, []
+
+    def note(self, function, s, *arguments, **options):
+        if function.__name__ == "embed":
+            sizes.append(len(pickle.dumps(arguments[1:])))
+        return submit(self, function, s, *arguments, **options)
+
+    monkeypatch.setattr(Cluster, "submit", note)
+    monkeypatch.setattr(Cluster, "gather", lambda *a: received.extend(gather(*a)) or received[-1:])
+    np.testing.assert_array_equal(fit(gssl.SGC(), X, adjacency=A, client=client).embedding_, expected)
+    assert len(sizes) == len(received) == 2
+    assert max(sizes) < 1000
+    assert all(isinstance(part, FileColumns) for part in received)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_arrays_are_sent_to_other_machines(blocks, fit, client, monkeypatch):
+    X, _, A = blocks
+    expected = fit(gssl.SGC(), X, adjacency=A).embedding_
+    monkeypatch.setattr(Cluster, "_is_near", lambda self: False)
+    np.testing.assert_array_equal(fit(gssl.SGC(), X, adjacency=A, client=client).embedding_, expected)
+
+
+def test_columns_are_sent_to_a_worker_that_does_not_see_their_file(blocks, fit, client, monkeypatch):
+    X, _, A = blocks
+    expected = fit(gssl.SGC(), X, adjacency=A).embedding_
+    hand_over = worker.hand_over
+
+    def lose(U, path):
+        part = hand_over(U, path)
+        path.unlink()
+        return part
+
+    monkeypatch.setattr(worker, "hand_over", lose)
+    np.testing.assert_array_equal(fit(gssl.SGC(), X, adjacency=A, client=client).embedding_, expected)
 
 
 @pytest.mark.usefixtures("direct")

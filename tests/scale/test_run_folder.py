@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gssl.scale.run_folder import ColumnFile, RunFolder
+from gssl.scale.run_folder import RunFolder
 
 
 def test_a_temporary_folder_goes_with_its_last_user():
@@ -48,20 +48,6 @@ def test_a_damaged_file_is_refused(tmp_path):
     (tmp_path / "a.json").write_bytes(b"{")
     with pytest.raises(ValueError, match=r"a\.json is damaged: remove"):
         RunFolder(tmp_path).read_json("a.json")
-
-
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_columns_are_written_in_any_order_and_mapped(tmp_path, dtype):
-    U = np.random.default_rng(0).random((5, 40)).astype(dtype)
-    file = ColumnFile(RunFolder(tmp_path), "u.npy", U.shape, dtype)
-    for start, stop in ((33, 40), (0, 17), (17, 33)):
-        file.write(slice(start, stop), U[:, start:stop])
-    np.testing.assert_array_equal(file.open(), U)
-    again = ColumnFile(RunFolder(tmp_path), "u.npy", U.shape, dtype)
-    again.write(slice(3, 4), 2 * U[:, 3:4])
-    assert again.open()[:, 3].tolist() == (2 * U[:, 3]).tolist()
-    np.testing.assert_array_equal(np.load(tmp_path / "u.npy")[:, 4:], U[:, 4:])
-    assert ColumnFile(RunFolder(), "u.npy", (0, 3), dtype).open().shape == (0, 3)
 
 
 _HOLD = """

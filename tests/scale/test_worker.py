@@ -57,6 +57,35 @@ def test_columns_in_a_file_are_read_by_whoever_needs_them(tmp_path):
         FileColumns(part.file, slice(0, 1)).read()
 
 
+def test_an_array_is_handed_over_in_a_file_that_its_receiver_deletes(tmp_path):
+    U = np.arange(6.0).reshape(3, 2)
+    part = pickle.loads(pickle.dumps(worker.hand_over(U[:, ::-1], tmp_path / "u")))  # noqa: S301
+    assert isinstance(part, FileColumns)
+    assert (tmp_path / "u").exists()
+    np.testing.assert_array_equal(worker.take_over(part), U[:, ::-1])
+    assert not (tmp_path / "u").exists()
+
+
+def test_an_array_is_sent_where_it_cannot_be_handed_over(tmp_path):
+    U, sparse = np.eye(2), csr_array(np.eye(2))
+    assert worker.hand_over(U, None) is U
+    assert worker.hand_over(U, tmp_path / "nowhere" / "u") is U
+    assert worker.hand_over(sparse, tmp_path / "u") is sparse
+    assert worker.take_over(U) is U
+
+
+def test_a_worker_that_does_not_see_the_columns_says_so(tmp_path):
+    part = worker.hand_over(np.eye(2), tmp_path / "u")
+    job = [lambda U, filters, columns: 2 * U, None]
+    result = worker.embed(job, part, slice(0, 2), tmp_path)
+    assert worker.take_over(result).tolist() == [[2, 0], [0, 2]]
+    assert worker.take_over(worker.embed(job, np.eye(2), slice(0, 2))).tolist() == [[2, 0], [0, 2]]
+    (tmp_path / "u").unlink()
+    assert worker.embed(job, part, slice(0, 2), tmp_path) is None
+    with pytest.raises(FileNotFoundError, match="does not exist on a worker that joined later"):
+        worker.embed(job, part, slice(0, 2))
+
+
 def test_a_slab_in_a_file_travels_as_its_content_and_goes_with_its_last_user():
     U = np.arange(6.0).reshape(3, 2)
     slab = FileSlab(U)
@@ -109,7 +138,7 @@ def test_a_worker_in_the_process_of_its_client_keeps_its_threads():
 
 
 def test_a_worker_knows_its_room_its_network_and_the_files_it_sees(tmp_path):
-    assert 0 < worker.room(2) <= available_memory()
+    assert 0 < worker.memory_share(2) <= available_memory()
     assert worker.network() == worker.network()
     file = tmp_path / "x"
     file.write_bytes(b"1234")

@@ -511,10 +511,10 @@ def build(
 @click.option(
     "--edges",
     type=CountOrTable(),
-    required=True,
     metavar="M|TABLE",
     help="Number of edges, each counted once, or a table of them.",
 )
+@click.option("--graph", metavar="STORE", help="Graph store, instead of --edges, on which time is measured.")
 @click.option(
     "--features",
     type=CountOrTable(),
@@ -528,14 +528,10 @@ def build(
 @click.option("--memory", default="16GB", show_default=True, metavar="SIZE", help="Memory of each worker.")
 @click.option("--method", type=click.Choice(_PLANNED), default="ggcm", show_default=True)
 @click.option("--weighted", is_flag=True, help="Edges have weights.")
-@click.option("--bandwidth", metavar="SIZE", help="Memory bandwidth per second; measured here by default.")
-@click.option(
-    "--disk-speed", metavar="SIZE", default="500MB", show_default=True, help="Disk speed per second."
-)
-def plan(workers: int, memory: str, bandwidth: str | None, disk_speed: str, **job: Any) -> None:
-    """Estimate the memory and time of a run.
+def plan(workers: int, memory: str, **job: Any) -> None:
+    """Estimate the memory and disk space of a run.
 
-    Also estimates passes over the graph, bytes moved and disk space, without running anything.
+    With --graph, also measures the time of its passes over the graph, on one slab of columns.
 
     The estimate assumes a graph from gssl graph build, and features in a file.
 
@@ -543,7 +539,8 @@ def plan(workers: int, memory: str, bandwidth: str | None, disk_speed: str, **jo
     Examples:
       gssl plan --nodes 111e6 --edges 1.6e9 --features 128 --depth 16 --workers 8 --memory 64GB
       gssl plan --edges e.csv --features f.parquet --memory 4GB
+      gssl plan --graph web.graph --features f.parquet --memory 4GB
     """
     from gssl.cli.plan_command import run_plan
 
-    run_plan(job, workers, memory, bandwidth, disk_speed)
+    run_plan(job, workers, memory)

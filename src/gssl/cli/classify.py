@@ -23,8 +23,7 @@ from gssl.io import (
 from gssl.io.predictions import withhold
 from gssl.io.table_reading import is_query, split_inside
 from gssl.report import classification_table
-from gssl.scale.memory import write_size
-from gssl.wording import quoted
+from gssl.wording import quoted, write_size
 
 # number of classes to name in a warning
 _NAMED = 3

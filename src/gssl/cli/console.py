@@ -14,8 +14,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from gssl.scale.execution import watching
-from gssl.scale.memory import write_size
-from gssl.wording import printable
+from gssl.wording import printable, write_size
 
 # seconds between progress lines in a pipe
 _EVERY = 10.0

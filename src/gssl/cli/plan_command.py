@@ -1,37 +1,51 @@
-"""``gssl plan``: estimate what a run would need from the size of the problem."""
+"""``gssl plan``: estimate what a run needs, and measure its time on the graph."""
 
-from functools import cache, partial
 from typing import Any
 
 from rich.table import Table
+from scipy.sparse import csr_array
 
+import gssl
 from gssl.cli.console import Terminal
-from gssl.io import open_table
+from gssl.io import open_graph_store, open_table
 from gssl.io.edge_columns import choose_columns, tell_kinds
 from gssl.io.edge_sides import shared_sql, split_sql
 from gssl.io.feature_arrays import ArrayFile
 from gssl.io.feature_reading import open_features
 from gssl.io.table_columns import text_sql
-from gssl.scale.estimate import Estimate, Job, estimate, layouts, measure_bandwidth
-from gssl.scale.memory import read_size, write_size
+from gssl.operators import Mixture, Program, Step
+from gssl.scale.estimate import Estimate, Job, estimate, measure_passes
+from gssl.scale.memory import read_size
+from gssl.wording import write_size
+
+# iterations to measure, of which the first is not timed
+_MEASURED = 3
 
 
-def run_plan(
-    options: dict[str, Any], workers: int, memory: str, bandwidth: str | None, disk_speed: str
-) -> None:
-    """Check the options, measure the bandwidth unless it is given, estimate, and show."""
+def run_plan(options: dict[str, Any], workers: int, memory: str) -> None:
+    """Check the options, estimate, measure if there is a graph, and show."""
     terminal = Terminal()
-    job = Job(**_counted(options, terminal))
-    memory_bytes, disk = _size("--memory", memory), _size("--disk-speed", disk_speed)
-    if bandwidth is not None:
-        source, plan = "given", estimate(job, workers, memory_bytes, _size("--bandwidth", bandwidth), disk)
+    store = options.pop("graph")
+    if (store is None) == (options["edges"] is None):
+        raise ValueError("give either --edges, a number or a table, or --graph, a graph store.")
+    if store is not None:
+        store = open_graph_store(store)
+        options |= {"nodes": store.n_nodes, "edges": store.n_edges, "weighted": store.weighted}
+    plan = estimate(Job(**_counted(options, terminal)), workers, _size(memory))
+    seconds = None
+    if store is not None:
+        with terminal.stage("measuring"), terminal.step("a slab of the graph"):
+            seconds = measure_method(plan, store.adjacency)
+    _show(terminal, [*_plan_facts(plan), _time_fact(plan, seconds), _run_fact(plan)])
+
+
+def measure_method(plan: Estimate, A: csr_array) -> float:
+    """Measure a few iterations on a slab of the graph; return the seconds of all passes of a worker."""
+    if plan.job.method == "ogc":  # without its pulls, which are small
+        program = Program([Step(Mixture.lazy(gssl.OGC().beta))] * _MEASURED)
     else:
-        # raises if the job does not fit, before anything is measured
-        layouts(job, workers, memory_bytes)
-        with terminal.stage("measuring"), terminal.step("this machine"):
-            plan = estimate(job, workers, memory_bytes, cache(partial(measure_bandwidth, job)), disk)
-        source = "measured here just now"
-    _show(terminal, [*_plan_facts(plan), *_time_facts(plan, source)])
+        program = getattr(gssl, plan.job.method.upper())(depth=_MEASURED).program()
+    return measure_passes(plan, A, program)
 
 
 def _counted(options: dict[str, Any], terminal: Terminal) -> dict[str, Any]:
@@ -72,14 +86,11 @@ def _counted(options: dict[str, Any], terminal: Terminal) -> dict[str, Any]:
     return counts
 
 
-def _size(option: str, text: str) -> int:
+def _size(memory: str) -> int:
     try:
-        return read_size(text)
+        return read_size(memory)
     except ValueError as error:
-        wanted = "an amount of memory, such as 64GB"
-        if option != "--memory":
-            wanted = "bytes per second, such as 500MB or 10GB"
-        raise ValueError(f"{option} is {text!r}: give {wanted}.") from error
+        raise ValueError(f"--memory is {memory!r}: give an amount of memory, such as 64GB.") from error
 
 
 def _show(terminal: Terminal, facts: list[tuple[str, str]]) -> None:
@@ -112,7 +123,6 @@ def _plan_facts(plan: Estimate) -> list[tuple[str, str]]:
         ("memory", f"{write_size(plan.memory)}{each}; {stay}"),
         ("columns", f"{slabs} of {plan.width:,}{each}"),
         ("passes", f"{plan.passes:,} over the graph{' by each worker' if several else ''}"),
-        ("moved in memory", f"{write_size(plan.moved)}{' by each worker' if several else ''}"),
         ("through files", f"{write_size(plan.through_files)}{' by each worker' if several else ''}"),
     ]
     if several:
@@ -121,15 +131,16 @@ def _plan_facts(plan: Estimate) -> list[tuple[str, str]]:
     return [*facts, ("disk", f"{write_size(plan.disk)} for graph, features and result")]
 
 
-def _time_facts(plan: Estimate, source: str) -> list[tuple[str, str]]:
-    """Return the estimated times, what they leave out, and the option to run with."""
-    speed, disk = write_size(round(plan.speed)), write_size(round(plan.disk_speed))
-    return [
-        ("time of passes", f"{_write_time(plan.seconds)}, at {speed}/s ({source})"),
-        ("time of files", f"up to {_write_time(plan.file_seconds)}, at {disk}/s (assumed: --disk-speed)"),
-        ("not in the time", "building the graph store, the network, checks and predictions"),
-        ("run with", f"--memory {plan.budget // 10**6}MB"),
-    ]
+def _time_fact(plan: Estimate, seconds: float | None) -> tuple[str, str]:
+    if seconds is None:
+        return "time", "needs the graph, on the machine that will run: gssl graph build, then --graph"
+    each = " by each worker" if plan.workers > 1 else ""
+    rest = "files, network, checks and predictions come on top"
+    return "time", f"{_write_time(seconds)} for the passes{each}, measured on one slab; {rest}"
+
+
+def _run_fact(plan: Estimate) -> tuple[str, str]:
+    return "run with", f"--memory {plan.budget // 10**6}MB"
 
 
 def _write_time(seconds: float) -> str:

@@ -29,8 +29,8 @@ from gssl.io.feature_slabs import map_features
 from gssl.io.table_writing import TABLES, check_suffix, refuse_overwrite
 from gssl.methods.base import GraphClassifier
 from gssl.methods.embedder import Embedder
-from gssl.scale.memory import available_memory, write_size
-from gssl.wording import quoted
+from gssl.scale.memory import available_memory
+from gssl.wording import quoted, write_size
 
 # a feature with a larger share of the sum of absolute values is noted
 _DOMINANT = 0.95

@@ -1,21 +1,16 @@
 """Write files and folders atomically."""
 
 import os
-import re
 import shutil
 import stat
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
-from secrets import token_hex
 
 from filelock import Timeout
 
-from gssl.files import lock_handle, make_lock, open_regular
-from gssl.scale.run_folder import explain_write_errors
-
-_PREFIX = ".gssl-"
+from gssl.files import explain_write_errors, make_lock, replacing
 
 
 @contextmanager
@@ -44,45 +39,9 @@ def whole_file(path: str | Path) -> Iterator[Path]:
     >>> [file.name for file in folder.iterdir()]
     ['a.txt']
     """
-    path = Path(path)
     check_writable(path)
-    with explain_write_errors(path):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        _sweep(path.parent)
-        handle, part = _make_part(path)
-        try:
-            yield part
-            part.replace(path)
-        finally:
-            part.unlink(missing_ok=True)
-            if handle is not None:
-                os.close(handle)
-
-
-def _make_part(path: Path) -> tuple[int | None, Path]:
-    """Create a temporary file next to a path, locked while its handle is open."""
-    while True:
-        # in the same folder, because a rename is only atomic within one file system; and with the permissions
-        # of any new file, which tempfile does not give
-        part = path.with_name(f"{_PREFIX}{token_hex(4)}{path.suffix}")
-        handle = os.open(part, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666)
-        if not lock_handle(handle, wait=True):
-            os.close(handle)
-            return None, part
-        if part.exists():
-            return handle, part
-        os.close(handle)  # another process deleted it before it was locked
-
-
-def _sweep(folder: Path) -> None:
-    """Delete temporary files of dead processes, whose locks are released."""
-    for part in folder.glob(f"{_PREFIX}*"):
-        # our files are named with eight hexadecimal digits and perhaps a suffix
-        if not re.fullmatch(r"[a-f0-9]{8}(\..*)?", part.name.removeprefix(_PREFIX)):
-            continue
-        with suppress(OSError), open_regular(part, "r+b") as opened:
-            if lock_handle(opened.fileno(), wait=False):
-                part.unlink(missing_ok=True)
+    with replacing(Path(path)) as part:
+        yield part
 
 
 @contextmanager

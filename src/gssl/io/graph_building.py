@@ -27,8 +27,8 @@ from gssl.io.graph_store import GraphStore, open_graph_store, write_manifest
 from gssl.io.pair_merging import PairMerging, Pairs
 from gssl.io.table_columns import IDS, missing_id_notes, note_spaces, number_sql, pick_column, text_sql
 from gssl.io.table_reading import Table, find_files, is_query, open_table, split_inside, sql_string
-from gssl.scale.memory import read_size, write_size
-from gssl.wording import MISSING, counted, listed, quoted
+from gssl.scale.memory import read_size
+from gssl.wording import MISSING, counted, listed, quoted, write_size
 
 # node numbers are int32
 _MOST_NODES = 2**31 - 1

@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 from filelock import Timeout
 
-from gssl.files import make_lock, open_regular, sync_folder, write_all
+from gssl.files import explain_write_errors, make_lock, open_regular, sync_folder, write_all
 from gssl.io.atomic import check_writable
-from gssl.scale.run_folder import explain_write_errors
 
 _HEADER = {"journal": "gssl label", "format": 2}
 # the header and the fields of format 1, which had no checksums

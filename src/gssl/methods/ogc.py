@@ -189,7 +189,7 @@ class OGC(OGCPrediction):
                     break
                 state, pull = self._step(k, state, labels)
                 self._steps.record(pull, state.facts)
-                checkpoint.finish(Step(pull.R, state.W, state.facts), state.Z)
+                checkpoint.finish(Step(pull.R, state.W, state.facts))
                 report_progress(k, self.max_iter)
         Z, self.coef_, self.n_iter_ = state.Z, state.W, len(self._steps.pulls)
         del state  # to free U

@@ -242,6 +242,6 @@ def nearest_nodes(A: csr_array, far: np.ndarray) -> np.ndarray:
 def precisions(tol: float, checkpoint: Checkpoint, span: float = 1.0) -> tuple[Any, ...]:
     """Return the float types to try in this order; a run that resumes in double precision stays in it."""
     single = tol >= _SINGLE and span <= _SPAN
-    if checkpoint.past and checkpoint.scores().dtype == np.float64:
+    if checkpoint.past and checkpoint.past[-1].pull.dtype == np.float64:
         single = False
     return (np.float32, np.float64) if single else (np.float64,)

@@ -176,8 +176,8 @@ def run_steps(
 ) -> np.ndarray:
     """Apply the steps to all columns of B, resuming from the last checkpoint if there is one."""
     state, done = B, 0
-    if checkpoint.past and checkpoint.scores().dtype == B.dtype:
-        state, done = checkpoint.scores(), int(checkpoint.past[-1].facts["n_iter"])
+    if checkpoint.past and checkpoint.past[-1].pull.dtype == B.dtype:
+        state, done = checkpoint.past[-1].pull, int(checkpoint.past[-1].facts["n_iter"])
     while done < len(steps):
         # stop for checkpoints only if the run can be resumed
         stop = len(steps) if execution.resume is None else min(len(steps), done + CHECKPOINT)
@@ -185,8 +185,7 @@ def run_steps(
         state = execution.map_columns(Task(run, run.identity), state, lambda k: filters)
         done = stop
         if done < len(steps):
-            nothing = np.zeros((1, 1))
-            checkpoint.finish(FinishedStep(nothing, nothing, {"n_iter": done}), state)
+            checkpoint.replace(FinishedStep(state, np.zeros((1, 1)), {"n_iter": done}))
     return np.asarray(state)
 
 

@@ -20,8 +20,9 @@ from typing import Any
 from uuid import uuid4
 
 import numpy as np
+from scipy.sparse import issparse
 
-from gssl.graph.mapped import FileArray, mapped_file
+from gssl.graph.mapped import mapped_file
 from gssl.operators import Embedding, Filters, Pull
 from gssl.operators.embedding import TransposedRows
 from gssl.operators.program import FiltersOf
@@ -29,6 +30,7 @@ from gssl.scale import worker
 from gssl.scale.columns import transposed_product
 from gssl.scale.execution import Task, report_progress
 from gssl.scale.memory import Load, SlabPlan, embedding_load, graph_bytes, plan_slabs, spread_slabs
+from gssl.scale.run_folder import RunFolder
 from gssl.scale.slabs import LazyStep, SlabExecution
 
 # seconds between polls for workers, and to wait when there are none
@@ -58,23 +60,40 @@ class ClusterExecution(SlabExecution):
         if not d or not self._connected:
             return super().map_columns(task, X, filters)
         cluster = Cluster(self._client, self.resume)
-        columns = cluster.columns_of(X)
+        source, folder = cluster.columns_of(X), cluster.shared_folder()
         threads = cluster.threads()
         # extra buffers: a result in transit and, if columns are sent, its columns and those of the next slab
-        more = 1 if isinstance(columns, FileArray) else 3
+        sends = source is X and (folder is None or issparse(X))
+        more = 3 if sends else 1
         load = Load((task.buffers + more) * n * X.dtype.itemsize, graph_bytes(filters(1)))
         budget = self.budget if self._limited else None
         plan = spread_slabs(d, sum(threads.values()), load, budget, max(threads.values()))
         results = self.results(plan, task, X, filters)
+        slabs = results.plan.slabs
         # a list: Dask may treat a tuple as a task and call its first item
         job = cluster.submit(worker.hold, 0, [task, cluster.packed(filters)])
-        calls = (
-            (s, (worker.embed, job, worker.part_of(columns, results.plan.slabs[s]), results.plan.slabs[s]))
-            for s in results.todo
-        )
-        answers = cluster.run(calls, most=2 * sum(threads.values()))
-        for done, (s, part) in enumerate(answers, start=1):
-            results.put(s, part)
+
+        def call(s: int) -> tuple[Any, ...]:
+            part = worker.part_of(source, slabs[s])
+            if folder is None:
+                return worker.embed, job, part, slabs[s]
+            return (
+                worker.embed,
+                job,
+                worker.hand_over(part, folder.path / f"columns-{s}"),
+                slabs[s],
+                folder.path,
+            )
+
+        answers = cluster.run(((s, call(s)) for s in results.todo), most=2 * sum(threads.values()))
+        for done, (s, answer) in enumerate(answers, start=1):
+            if answer is None:
+                # from a worker that joined later and does not see the files
+                sent = cluster.submit(worker.embed, s, job, worker.part_of(X, slabs[s]), slabs[s])
+                (answer,) = cluster.gather([sent])
+            results.put(s, worker.take_over(answer))
+            if folder is not None:
+                (folder.path / f"columns-{s}").unlink(missing_ok=True)
             report_progress(done, len(results.todo))
         return self.finished(results, X)
 
@@ -97,12 +116,12 @@ class Cluster:
 
     def threads(self) -> dict[str, int]:
         """Return the number of threads of each worker, sorted by address; wait if there are no workers."""
-        while not (found := self._workers()):
+        while not (threads := self._workers()):
             try:
                 self._client.wait_for_workers(1, timeout=_POLL)
             except TimeoutError:
                 continue
-        return dict(sorted(found.items()))
+        return dict(sorted(threads.items()))
 
     def submit(self, function: Callable[..., Any], s: int, *arguments: Any, home: str | None = None) -> Any:
         """Submit a task of slab ``s``, to the worker ``home`` if it is alive."""
@@ -162,21 +181,35 @@ class Cluster:
     def columns_of(self, X: Any) -> Any:
         """Return the file of X if all workers can read the same file, else X."""
         file = mapped_file(X)
-        return file if file is not None and self._sees(file) else X
+        return file if file is not None and self._sees(file.path) else X
+
+    def shared_folder(self) -> RunFolder | None:
+        """Make a temporary folder through which this machine's workers and client exchange arrays.
+
+        None if there are workers on other machines, to which arrays are sent.
+        """
+        if not self._is_near():
+            return None
+        folder = RunFolder()
+        return folder if self._sees(folder.path) else None
 
     def packed(self, filters: FiltersOf) -> Any:
         """Pack matrices that are the same in every iteration, as files where workers can read them."""
         first = filters(1)
-        return worker.PackedFilters.of(first, self._sees) if first is filters(1) else filters
+        return (
+            worker.PackedFilters.of(first, lambda file: self._sees(file.path))
+            if first is filters(1)
+            else filters
+        )
 
-    def room(self) -> int:
+    def memory_share(self) -> int:
         """Return the least memory that any worker may use, if workers on the same host share it evenly."""
         hosts = Counter(address.rsplit(":", 1)[0] for address in self.threads())
-        return int(min(self._ask(worker.room, max(hosts.values())).values(), default=0))
+        return int(min(self._ask(worker.memory_share, max(hosts.values())).values(), default=0))
 
-    def _sees(self, file: FileArray) -> bool:
-        found = file.path.stat()
-        seen = self._ask(worker.sees, str(file.path), found.st_size, found.st_mtime_ns)
+    def _sees(self, path: Path) -> bool:
+        facts = path.stat()
+        seen = self._ask(worker.sees, str(path), facts.st_size, facts.st_mtime_ns)
         return bool(seen) and all(seen.values())
 
     def _is_near(self) -> bool:
@@ -195,8 +228,8 @@ class Cluster:
     def _workers(self) -> dict[str, int]:
         """Return the workers and their threads; raise if there have been none for too long."""
         with self._explained():
-            found: dict[str, int] = self._client.nthreads()
-        if found:
+            threads: dict[str, int] = self._client.nthreads()
+        if threads:
             self._empty_since = None
         else:
             self._empty_since = self._empty_since or monotonic()
@@ -204,7 +237,7 @@ class Cluster:
                 raise ConnectionError(
                     f"the Dask cluster has no workers: start some, then run again{self._keep}."
                 )
-        return found
+        return threads
 
     @contextmanager
     def _explained(self, futures: Sequence[Any] = ()) -> Iterator[None]:
@@ -233,7 +266,7 @@ class ClusterEmbedding:
         self, cluster: Cluster, X: Any, filters: Filters, labelled: np.ndarray, budget: int | None
     ) -> None:
         self._cluster, self._X, self._filters, self._labelled = cluster, X, filters, labelled
-        self._budget = cluster.room() if budget is None else budget
+        self._budget = cluster.memory_share() if budget is None else budget
         self._graph: Any = None
         self._nodes: Any = None
         self._in_files = False

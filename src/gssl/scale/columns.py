@@ -123,10 +123,10 @@ def add_product(total: np.ndarray, U: Any, V: np.ndarray) -> None:
             total[start : start + _ROWS] += multiply(U[start : start + _ROWS].astype(np.float64), V)
         return
     # reused for all blocks, because allocating may cost more than the product
-    room, products = np.empty((_ROWS, U.shape[1])), np.empty((_ROWS, V.shape[1]))
+    block, products = np.empty((_ROWS, U.shape[1])), np.empty((_ROWS, V.shape[1]))
     for start in range(0, U.shape[0], _ROWS):
         n_rows = min(_ROWS, U.shape[0] - start)
-        rows, product = room[:n_rows], products[:n_rows]
+        rows, product = block[:n_rows], products[:n_rows]
         rows[:] = U[start : start + n_rows]
         total[start : start + n_rows] += np.matmul(rows, V, out=product)
 

@@ -1,17 +1,12 @@
-"""Estimates of the time and memory of a run on other machines, with the same slabs as in a run."""
+"""Estimates of the memory and disk space of a run, with the same slabs as in a run, and measured times."""
 
-from collections.abc import Callable
-from dataclasses import dataclass, fields, replace
-from functools import cache
-from importlib import import_module
-from pathlib import Path
-from tempfile import TemporaryDirectory
+from dataclasses import dataclass, fields
 from time import perf_counter
-from typing import Any
 
 import numpy as np
+from scipy.sparse import csr_array
 
-from gssl.operators import Complement, Filters, Mixture, NormalizedAdjacency, mix
+from gssl.operators import Filters, Program, complement_negatives, normalized_adjacency
 from gssl.scale.columns import add_product
 from gssl.scale.memory import (
     MAPPED,
@@ -20,11 +15,30 @@ from gssl.scale.memory import (
     embedding_load,
     plan_slabs,
     spread_slabs,
-    write_size,
 )
+from gssl.wording import write_size
 
-# methods that can be estimated, and the names of their classes
-METHODS = {"sgc": "SGC", "ssgc": "SSGC", "ppr": "PPR", "ggc": "GGC", "ggcm": "GGCM", "ogc": "OGC"}
+
+@dataclass(frozen=True)
+class Method:
+    """What an estimate needs to know of a method; tests compare it with the class."""
+
+    # slab-sized arrays held at once
+    buffers: int
+    # whether unlinked nodes are pushed apart, which needs a second scale per node
+    negatives: bool = False
+    # whether labels guide the embeddings, which needs scores of all nodes in every iteration
+    guided: bool = False
+
+
+METHODS = {
+    "sgc": Method(3),
+    "ssgc": Method(4),
+    "ppr": Method(3),
+    "ggc": Method(3, negatives=True),
+    "ggcm": Method(4, negatives=True),
+    "ogc": Method(2, guided=True),
+}
 # node indices are signed 32-bit integers
 _MOST_NODES = 2**31 - 1
 # largest allowed count: products of a few of them still fit in a float
@@ -34,11 +48,6 @@ _SINGLE, _DOUBLE, _LINE = 4, 8, 64
 PROCESS = 320 * 10**6
 # one node in this many is assumed to be labelled
 _LABELLED = 100
-# size of the graph for measurements: bytes of a slab, far larger than caches, and links
-_SLAB = 1 << 27
-_LINKS = 1 << 24
-# passes per measurement, of which the first two allocate buffers, as in a run; and measurements
-_PROBED, _REPEATS = 4, 2
 
 
 @dataclass(frozen=True)
@@ -74,19 +83,9 @@ class Job:
             )
 
     @property
-    def guided(self) -> bool:
-        """Whether labels guide the embeddings, which needs scores of all nodes in every iteration."""
-        return self.method == "ogc"
-
-    @property
-    def negatives(self) -> bool:
-        """Whether unlinked nodes are pushed apart, which needs a second scale per node."""
-        return not self.guided and any(mixture.sharp for mixture in _model(self.method).mixtures(1))
-
-    @property
-    def buffers(self) -> int:
-        """Number of slab-sized arrays held at once, as given by the method; two for OGC."""
-        return 2 if self.guided else int(_model(self.method).buffers())
+    def facts(self) -> Method:
+        """The facts about the method."""
+        return METHODS[self.method]
 
     @property
     def column_bytes(self) -> int:
@@ -117,35 +116,14 @@ class Job:
     @property
     def graph_bytes(self) -> int:
         """Bytes of the graph in a run: a block of links, row pointers, scales, and any weights."""
-        scales = 2 if self.negatives else 1
+        scales = 2 if self.facts.negatives else 1
         weights = self.link_bytes if self.weighted else 0
         return min(self.link_bytes, MAPPED) + self.pointer_bytes + scales * self.column_bytes + weights
-
-    def pass_bytes(self, width: int) -> int:
-        r"""Count the bytes that a pass over a slab of w columns moves.
-
-        .. math:: 2m \cdot \max(4w, 64) + 8m + 8n + 4nw\,b
-
-        Rows of neighbours are read by cache lines; links, pointers and b arrays are read in order. OGC then
-        reads the slab once more and updates the scores of c classes: 4nw + 16nc.
-        """
-        gathered = 2 * self.edges * max(_SINGLE * width, _LINE)
-        weights = self.link_bytes if self.weighted else 0
-        rows = self.buffers * width * self.column_bytes + self.nodes * _DOUBLE
-        if self.guided:
-            rows += width * self.column_bytes + 2 * self.nodes * self.classes * _DOUBLE
-        return gathered + self.link_bytes + weights + rows
-
-
-@cache
-def _model(method: str) -> Any:
-    """Return a method with its defaults; imported by name, because gssl.methods imports this package."""
-    return getattr(import_module("gssl.methods"), METHODS[method])()
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """The bytes and seconds that a job takes on each worker."""
+    """The bytes that a job takes on each worker."""
 
     job: Job
     workers: int
@@ -158,9 +136,6 @@ class Estimate:
     load: Load
     # whether slabs of OGC are kept in files between passes
     waiting: bool
-    # bytes per second of passes and of files
-    speed: float = np.inf
-    disk_speed: float = np.inf
 
     @property
     def share(self) -> int:
@@ -178,14 +153,6 @@ class Estimate:
         return self.job.depth * self.n_slabs
 
     @property
-    def moved(self) -> int:
-        """Bytes that each worker reads from and writes to memory, over all passes."""
-        n_whole = self.n_slabs - 1
-        # the last slab may be narrower
-        last = self.job.pass_bytes(self.share - n_whole * self.width)
-        return self.job.depth * (n_whole * self.job.pass_bytes(self.width) + last)
-
-    @property
     def memory(self) -> int:
         """Peak memory of a worker, including its process and cached links."""
         job = self.job
@@ -201,7 +168,7 @@ class Estimate:
         if self.workers == 1:
             return 0
         scores = job.nodes * job.classes
-        if job.guided:
+        if job.facts.guided:
             gathered = (self.workers + 1) * scores * _DOUBLE + 2 * scores * _SINGLE
         else:
             gathered = self.workers * self.width * job.column_bytes + self._result
@@ -224,23 +191,13 @@ class Estimate:
         graph = self.workers * (job.link_bytes + job.pointer_bytes)
         there = job.features * job.column_bytes
         scores = self.workers * (job.depth + 1) * job.nodes * job.classes * _DOUBLE
-        return graph + there + (scores if job.guided else there)
+        return graph + there + (scores if job.facts.guided else there)
 
     @property
     def disk(self) -> int:
         """Bytes of all files: the store, the features, and the result or the slabs of OGC."""
         columns = self.job.features * self.job.column_bytes
         return self.job.store_bytes + columns + (columns if self.waiting or self._result_in_file else 0)
-
-    @property
-    def seconds(self) -> float:
-        """Seconds of all passes."""
-        return self.moved / self.speed
-
-    @property
-    def file_seconds(self) -> float:
-        """Seconds of reading and writing files."""
-        return self.through_files / self.disk_speed
 
     @property
     def _result(self) -> int:
@@ -254,7 +211,7 @@ class Estimate:
 
     @property
     def _in_slabs(self) -> bool:
-        return self.width < self.job.features and not self.job.guided
+        return self.width < self.job.features and not self.job.facts.guided
 
 
 def layouts(job: Job, workers: int, memory: int) -> list[Estimate]:
@@ -264,43 +221,40 @@ def layouts(job: Job, workers: int, memory: int) -> list[Estimate]:
             f"{workers:,} workers cannot share {job.features:,} features, because each needs at least one: "
             f"give 1 to {job.features:,} workers."
         )
-    found = []
+    fitting = []
     for cached in (True, False):
         budget = memory - PROCESS - (job.cache_bytes if cached else 0)
         try:
             if budget > 0:
-                found.append(_layout(job, workers, budget, cached))
+                fitting.append(_layout(job, workers, budget, cached))
         except ValueError:  # not even one column fits
             continue
-    if not found:
+    if not fitting:
         # a sixteenth of a small budget is reserved for blocks
         least = PROCESS + _load(job, workers, 1)[0].of(1) * 16 // 15
         raise ValueError(
             f"{write_size(memory)} per worker is not enough for {job.nodes:,} nodes: one column needs "
             f"{write_size(least)}, or {write_size(least + job.cache_bytes)} to keep the links in memory."
         )
-    return found
+    return fitting
 
 
-def estimate(
-    job: Job, workers: int, memory: int, bandwidth: float | Callable[[int], float], disk_speed: float = 5e8
-) -> Estimate:
-    """Return the estimate of the fastest layout that fits on workers with ``memory`` bytes each.
+def estimate(job: Job, workers: int, memory: int) -> Estimate:
+    """Return the better layout on workers with ``memory`` bytes each."""
 
-    Speeds are in bytes per second; ``bandwidth`` may depend on the width: see :func:`measure_bandwidth`.
-    """
-    found = []
-    for layout in layouts(job, workers, memory):
-        speed = bandwidth(layout.width) if callable(bandwidth) else bandwidth
-        found.append(replace(layout, speed=speed, disk_speed=disk_speed))
-    # cached links may leave room for so few columns that rereading the links is faster
-    return min(found, key=lambda plan: plan.seconds + plan.file_seconds)
+    # cached links may leave memory for so few columns that rereading the links takes less time: fetching a
+    # cache line for every link takes about as long as reading the links from a file
+    def cost(plan: Estimate) -> int:
+        lines = -(-plan.width * _SINGLE // _LINE)
+        return plan.passes * lines * job.link_bytes + plan.through_files
+
+    return min(layouts(job, workers, memory), key=cost)
 
 
 def _layout(job: Job, workers: int, budget: int, cached: bool) -> Estimate:
     """Choose slabs as a run does."""
     load, waiting = _load(job, workers, budget)
-    if job.guided:
+    if job.facts.guided:
         width = plan_slabs(-(-job.features // workers), load, budget).width
     else:
         width = spread_slabs(job.features, workers, load, budget).width
@@ -309,65 +263,29 @@ def _layout(job: Job, workers: int, budget: int, cached: bool) -> Estimate:
 
 def _load(job: Job, workers: int, budget: int) -> tuple[Load, bool]:
     """Return the memory load of a worker, and whether slabs are kept in files."""
-    if not job.guided:
+    if not job.facts.guided:
         # a result is in transit while the worker processes the next slab
-        return Load((job.buffers + (workers > 1)) * job.column_bytes, job.graph_bytes), False
+        return Load((job.facts.buffers + (workers > 1)) * job.column_bytes, job.graph_bytes), False
     shape, n_labelled = (job.nodes, -(-job.features // workers)), -(-job.nodes // _LABELLED)
     load, in_memory = embedding_load(shape, job.classes, n_labelled, _SINGLE, job.graph_bytes, budget)
     return load, not in_memory
 
 
-def measure_bandwidth(job: Job, width: int) -> float:
-    """Measure the bytes per second that passes over a slab move, as counted by :meth:`Job.pass_bytes`.
+def measure_passes(plan: Estimate, A: csr_array, program: Program) -> float:
+    """Measure passes over one slab of a graph; return the seconds of all passes of a worker.
 
-    The passes are those of a run, with new buffers and links in a file, but on fewer nodes with random
-    neighbours.
+    ``program`` has a few iterations of the method; the first, which also allocates, is not timed.
     """
-    small = replace(_smaller(job, width), depth=min(job.depth, _PROBED))
-    few = replace(small, nodes=min(small.nodes, 100), edges=1)
-    with TemporaryDirectory(prefix="gssl-probe-") as folder:
-        # load the compiled loops first
-        _passes(few, width, Path(folder) / "few.npy")()
-        run = _passes(small, width, Path(folder) / "links.npy")
-        start = perf_counter()
-        for _ in range(_REPEATS):
-            run()
-        seconds = (perf_counter() - start) / _REPEATS
-        # Windows cannot remove a mapped file
-        del run
-    return small.depth * small.pass_bytes(width) / seconds
-
-
-def _smaller(job: Job, width: int) -> Job:
-    """Return the job on fewer nodes, so that its slabs fit, with the same number of neighbours per node."""
-    room = min(_SLAB, available_memory() // 16)
-    degree = min(max(1, 2 * job.edges // job.nodes), _LINKS // 1000)
-    least = min(job.nodes, 1000)
-    nodes = max(least, min(job.nodes, room // (4 * max(width, job.classes)), _LINKS // degree))
-    # a small graph may not have enough pairs for this degree
-    return replace(job, nodes=nodes, edges=max(1, min(nodes * degree // 2, nodes * (nodes - 1) // 2)))
-
-
-def _passes(job: Job, width: int, file: Path) -> Callable[[], Any]:
-    """Return a function that runs the passes over one slab."""
-    rng, n = np.random.default_rng(0), job.nodes
-    pointers = np.linspace(0, 2 * job.edges, n + 1).astype(np.int64)
-    np.save(file, rng.integers(n, size=2 * job.edges, dtype=np.int32))
-    links = np.load(file, mmap_mode="r")
-    scale = np.full(n, (1.0 + 2 * job.edges / n) ** -0.5, np.float32)
-    weights = np.full(len(links) if job.weighted else 0, scale[0] ** 2, np.float32)
-    N_hat = Complement(pointers, links, scale) if job.negatives else None
-    filters = Filters(NormalizedAdjacency(pointers, links, weights, scale), N_hat)
-    U = rng.random((n, width), dtype=np.float32)
-    if not job.guided:
-        model = type(_model(job.method))(depth=job.depth)
-        return lambda: model.program().run(U, lambda k: filters)
-    W = rng.random((width, job.classes))
-
-    def guided() -> None:
-        V, scores = U, np.zeros((n, job.classes))
-        for _ in range(job.depth):
-            V = mix(filters, V, Mixture.lazy(0.1))
-            add_product(scores, V, W)
-
-    return guided
+    job, rng = plan.job, np.random.default_rng(0)
+    N_hat = complement_negatives(A, np.float32) if job.facts.negatives else None
+    filters = Filters(normalized_adjacency(A, np.float32), N_hat)
+    # the slab of a larger machine may not fit here
+    width = max(1, min(plan.width, available_memory() // (2 * job.facts.buffers * job.column_bytes)))
+    X, W = rng.random((job.nodes, width), dtype=np.float32), rng.random((width, job.classes))
+    scores = np.zeros((job.nodes, job.classes) if job.facts.guided else (0, 0))
+    ends = []
+    for state in program.states(X, lambda k: filters):
+        if job.facts.guided:
+            add_product(scores, state.U, W)
+        ends.append(perf_counter())
+    return plan.passes * plan.width / width * (ends[-1] - ends[0]) / (len(ends) - 1)

@@ -46,7 +46,7 @@ class Task:
 
 @dataclass(frozen=True)
 class Step:
-    """A finished step of OGC: the R of its pull on the anchors, W after it, and scalars of its state."""
+    """A finished step: of OGC, the R of its pull on the anchors, W after it, and scalars of its state."""
 
     pull: np.ndarray
     W: np.ndarray
@@ -58,12 +58,11 @@ class Checkpoint:
 
     past: Sequence[Step] = ()
 
-    def scores(self) -> np.ndarray:
-        """Return the scores of all nodes after the last finished step."""
-        raise ValueError("a run without a checkpoint has no past: begin at the first step.")
+    def finish(self, step: Step) -> None:
+        """Record a step."""
 
-    def finish(self, step: Step, scores: np.ndarray) -> None:
-        """Record a step and the scores after it."""
+    def replace(self, step: Step) -> None:
+        """Record a step that makes the earlier ones unnecessary."""
 
 
 _watcher: ContextVar[Callable[[int, int | None], None] | None] = ContextVar("watcher", default=None)
@@ -262,8 +261,8 @@ def current_execution(estimator: Any, *, resumes: bool = True) -> Execution:
     if settings.backend == "torch":
         if not getattr(estimator, "runs_on_torch", False):
             return IN_MEMORY
-        found: Execution = import_module("gssl.torch.backend").execution(settings.device)
-        return found
+        torch_execution: Execution = import_module("gssl.torch.backend").execution(settings.device)
+        return torch_execution
     if not settings.by_columns:
         return IN_MEMORY
     if not getattr(estimator, "runs_by_columns", False):

@@ -1,4 +1,4 @@
-"""Memory budgets: how much memory is free, sizes as text, and how many columns fit at a time."""
+"""Memory budgets: how much memory is free, and how many columns fit at a time."""
 
 import os
 import re
@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from gssl.graph.mapped import mapped_file
+from gssl.wording import write_size
 
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
 _BINARY = {unit + "i": 1024**power for power, unit in enumerate("kmgt", start=1)}
@@ -78,21 +79,14 @@ def _of_container(root: Path = Path("/sys/fs/cgroup")) -> Iterator[int]:
 def read_size(size: Any) -> int:
     """Parse a number of bytes: ``4e9``, ``"4GB"``, ``"512 MiB"``."""
     text = str(size).strip().lower()
-    found = re.fullmatch(r"([0-9.]+(?:e[+]?[0-9]+)?)\s*([kmgt]?i?)b?", text)
+    match = re.fullmatch(r"([0-9.]+(?:e[+]?[0-9]+)?)\s*([kmgt]?i?)b?", text)
     units = _UNITS | _BINARY
-    if isinstance(size, bool) or found is None or found[2] not in units or found[1].count(".") > 1:
+    if isinstance(size, bool) or match is None or match[2] not in units or match[1].count(".") > 1:
         raise ValueError(f"{size!r} is not an amount of memory: give bytes, or text like '4GB' or '512MB'.")
-    n_bytes = float(found[1].replace(".e", "e") if found[1] != "." else "0") * units[found[2]]
+    n_bytes = float(match[1].replace(".e", "e") if match[1] != "." else "0") * units[match[2]]
     if not 1 <= n_bytes < 2**63:
         raise ValueError(f"{size!r} is not an amount of memory that can be used: give a few MB or more.")
     return int(n_bytes)
-
-
-def write_size(n_bytes: int) -> str:
-    """Format a number of bytes in a suitable unit: ``2.5 GB``."""
-    units = ((10**12, "TB"), (10**9, "GB"), (10**6, "MB"))
-    unit, name = next(((u, s) for u, s in units if n_bytes >= u), (10**3, "kB"))
-    return f"{n_bytes / unit:.1f} {name}"
 
 
 @dataclass(frozen=True)
@@ -124,14 +118,14 @@ class Load:
 def plan_slabs(n_columns: int, load: Load, budget: int, n_at_once: int = 1) -> SlabPlan:
     """Choose a slab width so that ``n_at_once`` slabs and what they share fit in a budget."""
     rest = min(_REST, budget // 16)
-    room = (budget - load.fixed - rest) // max(1, n_at_once * load.per_column)
-    if room < 1 and n_columns:
+    width = (budget - load.fixed - rest) // max(1, n_at_once * load.per_column)
+    if width < 1 and n_columns:
         least = (load.fixed + n_at_once * load.per_column) * 16 // 15
         raise ValueError(
             f"a memory budget of {write_size(budget)} is too small: a column needs {write_size(least)} "
             "with the graph and the scores of all nodes; give more."
         )
-    width = max(1, min(int(room), n_columns))
+    width = max(1, min(width, n_columns))
     n_slabs = -(-n_columns // width) if n_columns else 1
     even = max(1, -(-n_columns // n_slabs))
     if n_slabs > 1 and even > _LINE:

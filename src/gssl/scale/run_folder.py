@@ -1,15 +1,13 @@
 """Files of a run: written atomically, with disk errors explained in one sentence."""
 
-import errno
 import json
 import os
 import platform
-import re
 import shutil
 import tempfile
 import weakref
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -17,18 +15,21 @@ import numpy as np
 from filelock import Timeout
 from numpy.lib import format as npy
 
-from gssl.files import check_real_folder, lock_handle, make_lock, open_regular, sync_folder, write_all
-from gssl.scale.memory import write_size
+from gssl.files import (
+    abandoned,
+    check_real_folder,
+    explain_write_errors,
+    make_lock,
+    make_owned,
+    open_regular,
+    replacing,
+)
 
 # the inode of each lock file that this process holds
 _locked: "weakref.WeakKeyDictionary[Any, int | None]" = weakref.WeakKeyDictionary()
 # prefix of temporary folders, and the file in each that its process locks
 _PREFIX, _OWNER = "gssl-slabs-", ".owner"
 _ELSEWHERE = "set TMPDIR to another disk"
-# no space left, quota exceeded, file too large
-_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-# columns transposed at a time: a row of them fills a cache line in single precision
-_COLUMNS = 16
 
 
 class RunFolder:
@@ -76,27 +77,15 @@ class RunFolder:
         _locked[lock] = _inode(file)
         return lock
 
-    def write(self, name: str, fill: Callable[[BinaryIO], Any]) -> Path:
+    def write(self, name: str, fill: Callable[[BinaryIO], Any]) -> None:
         """Write a file atomically."""
-        target = self.path / name
-        part = target.with_name(f".{name}.part")
-        with self.explained(target):
-            try:
-                part.unlink(missing_ok=True)
-                with open_regular(part, "xb") as opened:
-                    fill(opened)
-                    self.sync(opened)
-                part.replace(target)
-            except OSError:
-                part.unlink(missing_ok=True)
-                raise
-            if self.durable:
-                sync_folder(self.path)
-        return target
+        path = self.path / name
+        with replacing(path, self._advice, durable=self.durable) as part, open_regular(part, "r+b") as file:
+            fill(file)
 
-    def write_array(self, name: str, array: np.ndarray) -> Path:
+    def write_array(self, name: str, array: np.ndarray) -> None:
         """Write an array as ``.npy``."""
-        return self.write(name, lambda file: np.save(file, array, allow_pickle=False))
+        self.write(name, lambda file: np.save(file, array, allow_pickle=False))
 
     def read_array(self, name: str) -> np.ndarray:
         """Read an array into memory, without pickle."""
@@ -107,9 +96,9 @@ class RunFolder:
         except Exception as error:  # a damaged file can raise anything
             raise ValueError(f"{path} is damaged: remove {self.path} and run again.") from error
 
-    def write_json(self, name: str, content: Any) -> Path:
+    def write_json(self, name: str, content: Any) -> None:
         """Write numbers and text as JSON."""
-        return self.write(name, lambda file: file.write(json.dumps(content).encode()))
+        self.write(name, lambda file: file.write(json.dumps(content).encode()))
 
     def read_json(self, name: str) -> Any:
         """Read JSON; return None if there is no such file."""
@@ -122,22 +111,15 @@ class RunFolder:
         except (ValueError, RecursionError) as error:
             raise ValueError(f"{path} is damaged: remove {self.path}.") from error
 
-    def sync(self, opened: Any) -> None:
-        """Flush a file to disk if the folder is durable."""
-        if self.durable:
-            opened.flush()
-            os.fsync(opened.fileno())
-
-    @contextmanager
-    def explained(self, path: Path) -> Iterator[None]:
+    def explained(self, path: Path) -> AbstractContextManager[None]:
         """Turn system errors into one sentence that says what to do."""
-        advice = _ELSEWHERE
-        if self.durable:
-            advice = (
-                "choose another place, then run again with the same resume= folder: finished work is kept"
-            )
-        with explain_write_errors(path, advice):
-            yield
+        return explain_write_errors(path, self._advice)
+
+    @property
+    def _advice(self) -> str:
+        if not self.durable:
+            return _ELSEWHERE
+        return "choose another place, then run again with the same resume= folder: finished work is kept"
 
 
 def map_array(path: Path) -> np.ndarray:
@@ -158,27 +140,20 @@ def _make_temporary() -> tuple[Path, Any]:
     while True:
         path = Path(tempfile.mkdtemp(prefix=_PREFIX))
         with explain_write_errors(path, _ELSEWHERE):
-            owner = open_regular(path / _OWNER, "x+b", buffering=0)
-            lock_handle(owner.fileno(), wait=True)
-            owner.write(platform.node().encode())
-        if (path / _OWNER).exists():
-            return path, owner
-        owner.close()  # another process removed it before it was locked
+            owner = make_owned(path / _OWNER)
+            if owner is not None:
+                owner.write(platform.node().encode())
+                return path, owner
 
 
 def _sweep(parent: Path) -> None:
-    """Remove temporary folders of killed processes of this machine, whose locks have been released."""
-    for file in parent.glob(f"{_PREFIX}*/{_OWNER}"):
-        try:
-            check_real_folder(file.parent)
-            owner = open_regular(file, "r+b", buffering=0)
-        except OSError:
-            continue  # owned by another user, removed, or not made by gssl
-        here = owner.read(1024) == platform.node().encode()
-        if here and lock_handle(owner.fileno(), wait=False):
-            _remove(file.parent, owner)
-        else:
-            owner.close()
+    """Remove temporary folders of killed processes of this machine.
+
+    Files cannot be unlinked when they are opened, because DuckDB and workers of a cluster open them by name.
+    """
+    for owner in abandoned(parent.glob(f"{_PREFIX}*/{_OWNER}")):
+        if not owner.parent.is_symlink() and owner.read_bytes() == platform.node().encode():
+            shutil.rmtree(owner.parent, ignore_errors=True)
 
 
 def _remove(path: Path, owner: Any) -> None:
@@ -186,83 +161,6 @@ def _remove(path: Path, owner: Any) -> None:
         owner.close()  # Windows cannot remove an open file
     shutil.rmtree(path, ignore_errors=True)
     owner.close()
-
-
-class ColumnFile:
-    """A matrix in a ``.npy`` file in Fortran order, written slab by slab.
-
-    Slabs are contiguous in the file, and its content does not depend on their width.
-    """
-
-    def __init__(self, folder: RunFolder, name: str, shape: tuple[int, int], dtype: Any) -> None:
-        self._folder, self.path = folder, folder.path / name
-        self.shape, self.dtype = shape, np.dtype(dtype)
-        header = {"descr": npy.dtype_to_descr(self.dtype), "fortran_order": True, "shape": shape}
-        mode = "r+b" if os.path.lexists(self.path) else "x+b"
-        with folder.explained(self.path), open_regular(self.path, mode) as opened:
-            npy.write_array_header_1_0(opened, header)
-            self._begin = opened.tell()
-            n_bytes = self._begin + shape[0] * shape[1] * self.dtype.itemsize
-            opened.flush()
-            if os.fstat(opened.fileno()).st_size != n_bytes:
-                # reserve all space now, if supported, so that a full disk is found before the work begins
-                if hasattr(os, "posix_fallocate"):
-                    os.posix_fallocate(opened.fileno(), 0, n_bytes)
-                opened.truncate(n_bytes)
-
-    def write(self, columns: slice, U: np.ndarray) -> None:
-        """Write columns of the matrix."""
-        n = self.shape[0]
-        with self._folder.explained(self.path), open_regular(self.path, "r+b", buffering=0) as opened:
-            opened.seek(self._begin + columns.start * n * self.dtype.itemsize)
-            for start in range(0, U.shape[1], _COLUMNS):
-                write_all(opened, np.ascontiguousarray(U[:, start : start + _COLUMNS].T, dtype=self.dtype))
-            self._folder.sync(opened)
-
-    def open(self) -> np.ndarray:
-        """Map the matrix read-only; a temporary folder is kept as long as the map exists."""
-        if not all(self.shape):
-            return np.empty(self.shape, self.dtype)
-        mapped: Any = map_array(self.path)
-        mapped._gssl_folder = self._folder
-        return np.asanyarray(mapped)
-
-
-@contextmanager
-def explain_write_errors(path: Path, advice: str = "choose another place") -> Iterator[None]:
-    """Turn write errors of the system or a library into one sentence; raise other errors unchanged.
-
-    If the disk is full, the advice is to make room or to follow ``advice``.
-    """
-    try:
-        yield
-    except Exception as error:
-        code = _error_number(error)
-        if code is None:
-            raise
-        reason = os.strerror(code).lower()
-        if code in _FULL:
-            advice = f"make room or {advice}"
-        if code != errno.EFBIG and code in _FULL:
-            folder = next(parent for parent in path.absolute().parents if parent.exists())
-            reason += f", {write_size(shutil.disk_usage(folder).free)} free"
-        raise OSError(f"{path} cannot be written: {reason}; {advice}.") from error
-
-
-def _error_number(error: BaseException) -> int | None:
-    """Return the errno behind an error of any library, or None."""
-    if isinstance(error, OSError) and error.errno is not None:
-        return error.errno
-    if isinstance(error, ValueError) and error.__cause__ is not None:
-        error = error.__cause__  # DuckDB's error, wrapped in ours about the table that was read
-    message = str(error)
-    # the formats of safetensors and of DuckDB
-    number = re.search(r'os error (\d+)|"errno":"(\d+)"', message)
-    if number:
-        return int(number.group(1) or number.group(2))
-    if re.fullmatch(r"\d+ requested and \d+ written", message):
-        return errno.ENOSPC  # NumPy does not say why it wrote less
-    return next((code for code in _FULL if os.strerror(code) in message), None)
 
 
 def _inode(path: Path) -> int | None:

@@ -12,10 +12,11 @@ from gssl.files import open_regular, read_into, write_all
 from gssl.operators import Embedding, Filters, Mixture, Pull, mix
 from gssl.operators.embedding import TransposedRows
 from gssl.operators.program import FiltersOf
-from gssl.scale.checkpoint import KeptResults, Results, StepCheckpoint, claim, identity
+from gssl.scale.checkpoint import StepCheckpoint, claim, identity
 from gssl.scale.columns import ColumnSource, add_product, transposed_product
 from gssl.scale.execution import Checkpoint, Execution, Task, report_progress
 from gssl.scale.memory import Load, SlabPlan, available_memory, embedding_load, graph_bytes, plan_slabs
+from gssl.scale.results import Results
 from gssl.scale.run_folder import RunFolder
 
 # β and the pull of a lazy convolution
@@ -34,7 +35,7 @@ class SlabExecution(Execution):
         self._folder: RunFolder | None = None
         self._lock: Any = None
         self._claimed = False
-        self._last: tuple[np.ndarray, KeptResults] | None = None
+        self._last: tuple[np.ndarray, RunFolder] | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_folder": None, "_lock": None, "_last": None}
@@ -75,15 +76,17 @@ class SlabExecution(Execution):
             # if no checkpoint has claimed the folder, the first task does so with its inputs
             claim(folder, known)
             self._claimed = True
-        return KeptResults(folder.subfolder(f"run-{known[:12]}"), known, plan, most)
+        kept = folder.subfolder(f"run-{known[:12]}")
+        claim(kept, known)
+        return Results(plan, most, kept)
 
     def finished(self, results: Results, X: Any) -> np.ndarray:
         """Return the whole result; if its input was the previous kept result, remove that from disk."""
         whole = results.whole()
-        if isinstance(results, KeptResults):
+        if results.kept is not None:
             if self._last is not None and X is self._last[0]:
-                shutil.rmtree(self._last[1].folder.path, ignore_errors=True)
-            self._last = whole, results
+                shutil.rmtree(self._last[1].path, ignore_errors=True)
+            self._last = whole, results.kept
         return whole
 
     def _own_folder(self, path: Path) -> RunFolder:
@@ -126,15 +129,15 @@ class SlabEmbedding:
         known = np.array_equal(nodes, self._labelled)
         if known and self._rows is not None and not self._pending:
             return SlabRows(self._rows)
-        found = np.empty((len(nodes), self._X.shape[1]), self._X.dtype)
+        picked = np.empty((len(nodes), self._X.shape[1]), self._X.dtype)
         pulls = [pull for _, pull in self._pending if pull is not None]
         n_classes = pulls[0].W.shape[1] if pulls else 1
 
         def pick(columns: slice, U: Any) -> None:
-            found[:, columns] = pick_rows(U, nodes)
+            picked[:, columns] = pick_rows(U, nodes)
 
         self._pass(n_classes, pick)
-        return SlabRows(found)
+        return SlabRows(picked)
 
     def _pass(self, n_classes: int, visit: Any) -> None:
         """Apply the deferred steps to every slab, and call ``visit`` on it."""
@@ -216,15 +219,15 @@ class _Slabs(Buffers):
         if isinstance(slab, np.ndarray):
             return slab
         columns = self.plan.slabs[s]
-        room = self.get(columns.stop - columns.start)
+        buffer = self.get(columns.stop - columns.start)
         if slab is None:
-            U = self._source.read(s, out=room)
-            if U is not room:  # all columns, or sparse
-                self.free(room)
+            U = self._source.read(s, out=buffer)
+            if U is not buffer:  # all columns, or sparse
+                self.free(buffer)
             return U
         with open_regular(slab, buffering=0) as opened:
-            read_into(opened, room)
-        return room
+            read_into(opened, buffer)
+        return buffer
 
     def put(self, s: int, U: Any, *, moved: bool) -> None:
         """Store a slab until the next pass."""

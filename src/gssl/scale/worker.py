@@ -8,19 +8,19 @@ from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import numpy as np
 from scipy.sparse import issparse
 from threadpoolctl import threadpool_limits
 
-from gssl.files import write_all
+from gssl.files import explain_write_errors, open_regular, write_all
 from gssl.graph.mapped import FileArray, mapped_file
 from gssl.operators import Filters, set_threads
 from gssl.scale import columns as products
 from gssl.scale import slabs
 from gssl.scale.columns import read_columns
 from gssl.scale.memory import available_memory
-from gssl.scale.run_folder import explain_write_errors
 
 _ARRAYS = ("indptr", "indices", "weights", "scale")
 
@@ -80,8 +80,8 @@ class PackedFilters:
     def opened(self) -> Filters:
         """The matrices, with their files mapped."""
         matrices = {"A_hat": self.A_hat, "N_hat": self.N_hat}
-        for place, file in self.files.items():
-            name, array = place.split(".")
+        for key, file in self.files.items():
+            name, array = key.split(".")
             matrices[name] = replace(matrices[name], **{array: file.open()})
         return Filters(matrices["A_hat"], matrices["N_hat"], self.own)
 
@@ -109,14 +109,47 @@ def part_of(X: Any, columns: slice) -> Any:
     return FileColumns(X, columns) if isinstance(X, FileArray) else read_columns(X, columns)
 
 
+def hand_over(U: Any, path: Path | None) -> Any:
+    """Write an array to a file for another process, and return a reference; U itself if that fails."""
+    # sparse columns, and columns that are in a file anyway, are sent as they are
+    if path is None or not isinstance(U, np.ndarray):
+        return U
+    try:
+        with open_regular(path, "xb", buffering=0) as opened:
+            write_all(opened, U)
+    except OSError:  # a full disk, or a worker that does not see the folder
+        path.unlink(missing_ok=True)
+        return U
+    return FileColumns(FileArray(path, 0, U.shape, U.dtype, "C"), slice(0, U.shape[1]))
+
+
+def take_over(part: Any) -> Any:
+    """Return an array that may have been handed over in a file, which is then deleted."""
+    if not isinstance(part, FileColumns):
+        return part
+    U = part.read()
+    part.file.path.unlink()
+    return U
+
+
 def _read(part: Any) -> Any:
     return part.read() if isinstance(part, FileColumns) else part
 
 
-def embed(job: list[Any], part: Any, columns: slice) -> np.ndarray:
-    """Run a task on a slab of columns; ``job`` has the task and its filters."""
+def embed(job: list[Any], part: Any, columns: slice, folder: Path | None = None) -> Any:
+    """Run a task on a slab of columns; ``job`` has the task and its filters.
+
+    The result is handed over in ``folder`` if there is one; None if this worker does not see the columns.
+    """
     task, filters = job
-    return np.asarray(task(_read(part), filters, columns))
+    try:
+        U = _read(part)
+    except FileNotFoundError:
+        if folder is None:
+            raise
+        return None
+    result = np.asarray(task(U, filters, columns))
+    return hand_over(result, None if folder is None else folder / f"result-{uuid4().hex}")
 
 
 class FileSlab:
@@ -183,7 +216,7 @@ def add_product(U: Any, W: np.ndarray, total: np.ndarray | None) -> np.ndarray:
     return scores
 
 
-def room(n_beside: int) -> int:
+def memory_share(n_beside: int) -> int:
     """Return the memory a worker may use: half of its share of free memory, at most half of its limit."""
     from distributed import get_worker
 
@@ -198,10 +231,10 @@ def room(n_beside: int) -> int:
 def sees(path: str, size: int, modified: int) -> bool:
     """Return whether a file exists here with the same size and modification time."""
     try:
-        found = Path(path).stat()
+        facts = Path(path).stat()
     except OSError:
         return False
-    return (found.st_size, found.st_mtime_ns) == (size, modified)
+    return (facts.st_size, facts.st_mtime_ns) == (size, modified)
 
 
 def network() -> str:
