@@ -280,6 +280,16 @@ def test_a_loaded_model_says_of_the_graph_of_fit_what_it_said_then(saved, graph,
     assert model.predict(X, adjacency=A).tolist() == model.transduction_.tolist()
 
 
+def test_held_out_scores_of_an_earlier_version_are_read(rewritten):
+    def rename(metadata, tensors):
+        fitted = metadata["model"]["fitted"]
+        fitted["_leave_one_out"] = fitted.pop("_held_out_scores")
+
+    model = gssl.load(rewritten("auto", rename))
+    assert model._held_out_scores.shape[1] == 2
+    assert not hasattr(model, "_leave_one_out")
+
+
 def put(*path, value):
     """Return a function that changes one value of a model's metadata."""
 

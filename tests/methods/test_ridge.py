@@ -97,3 +97,12 @@ def test_rows_of_zeros_predict_nothing(shape):
     Y = one_hot(np.arange(shape[0]) % 2, 2, np.float64)
     predicted = leave_one_out(np.zeros(shape), Y, PENALTIES)
     np.testing.assert_array_equal(predicted, np.zeros((3, shape[0], 2)))
+
+
+def test_single_precision_and_a_tiny_penalty_have_an_answer():
+    rng = np.random.default_rng(0)
+    U = rng.random((200, 50), np.float32) @ rng.random((50, 80), np.float32)  # of rank 50
+    y = rng.normal(size=(200, 1))
+    expected = U @ np.linalg.lstsq(U.astype(np.float64), y, rcond=1e-6)[0]
+    W = ridge(U, y, 1e-10)
+    assert np.abs(U @ W - expected).max() < 0.5

@@ -172,3 +172,10 @@ def test_each_step_may_push_apart_on_a_graph_of_its_own():
     F = dense_map(program, [(filters.A_hat.toarray(), N_hat) for filters, N_hat in graphs])
     E = csr_array((np.ones(2), ([3, 9], [0, 1])), shape=(N, 2))
     np.testing.assert_allclose(program.run(E, lambda k: graphs[k][0]), F @ E.toarray(), atol=1e-12)
+
+
+@pytest.mark.parametrize("field", ["carry", "restart", "gather"])
+def test_a_step_has_its_restart_and_past_to_itself(field):
+    for mixture in (Mixture(restart=0.5), Mixture(past=0.5)):
+        with pytest.raises(ValueError, match="give those to the Step itself"):
+            Step(**{"carry": NOTHING, field: mixture})

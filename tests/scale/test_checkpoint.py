@@ -14,10 +14,10 @@ import gssl
 from gssl.operators import Filters, normalized_adjacency
 from gssl.scale import slabs
 from gssl.scale.checkpoint import StepCheckpoint, claim, identity
-from gssl.scale.execution import InMemory, Step, Task
+from gssl.scale.execution import FinishedStep, InMemory, Task
 from gssl.scale.run_folder import RunFolder
 from gssl.scale.slabs import SlabEmbedding, SlabExecution
-from gssl.selection.candidates import graph_operators
+from gssl.selection.candidates import GraphOperators
 from gssl.selection.features import Features
 from gssl.selection.filtered_rows import Powers
 
@@ -263,7 +263,7 @@ def test_what_is_asked_for_after_a_fit_is_the_same_and_leaves_nothing(fit, tmp_p
 def test_passes_over_plain_and_unit_features_do_not_meet(blocks, tmp_path, kind):
     X, _, A = blocks
     given = csr_array(X) if kind == "sparse" else X
-    smooth, nodes = graph_operators(A, X.dtype, 2)["smooth"], np.arange(0, 300, 7)
+    smooth, nodes = GraphOperators(A, X.dtype, 2)["smooth"], np.arange(0, 300, 7)
     axes = np.eye(X.shape[1], dtype=X.dtype)[:, :6]
 
     def run(execution, features):
@@ -368,7 +368,7 @@ def test_a_full_disk_is_one_sentence_and_the_checkpoint_stays(tmp_path):
 def test_a_damaged_step_is_refused_and_nothing_is_unpickled(tmp_path):
     folder = RunFolder(tmp_path)
     steps = StepCheckpoint(folder, "a")
-    steps.finish(Step(np.zeros((1, 2)), np.zeros((3, 2)), {"eta_w": 1.0}))
+    steps.finish(FinishedStep(np.zeros((1, 2)), np.zeros((3, 2)), {"eta_w": 1.0}))
     path = tmp_path / "step-000001.npz"
     content = path.read_bytes()
     pickled = {"W": np.zeros((3, 2)), "facts": "{}", "pull": np.array([print], dtype=object)}
@@ -383,7 +383,7 @@ def test_a_damaged_step_is_refused_and_nothing_is_unpickled(tmp_path):
 def test_steps_are_read_as_they_were_written(tmp_path):
     steps = StepCheckpoint(RunFolder(tmp_path), "a")
     for k in range(2):
-        steps.finish(Step(np.full((1, 2), float(k)), np.ones((3, 2)), {"eta_w": 0.5}))
+        steps.finish(FinishedStep(np.full((1, 2), float(k)), np.ones((3, 2)), {"eta_w": 0.5}))
     again = StepCheckpoint(RunFolder(tmp_path), "a")
     assert [step.pull.tolist() for step in again.past] == [[[0, 0]], [[1, 1]]]
     assert again.past[1].facts == {"eta_w": 0.5}
@@ -395,7 +395,7 @@ def test_steps_are_read_as_they_were_written(tmp_path):
 def test_a_step_may_replace_those_before_it(tmp_path):
     steps = StepCheckpoint(RunFolder(tmp_path), "a")
     for k in range(3):
-        steps.replace(Step(np.full((4, 2), float(k)), np.zeros((1, 1)), {"n_iter": k}))
+        steps.replace(FinishedStep(np.full((4, 2), float(k)), np.zeros((1, 1)), {"n_iter": k}))
     assert [step.facts for step in steps.past] == [{"n_iter": 2}]
     (left,) = StepCheckpoint(RunFolder(tmp_path), "a").past
     assert left.pull.tolist() == [[2, 2]] * 4

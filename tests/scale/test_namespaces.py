@@ -82,15 +82,15 @@ def test_workers_in_other_networks_give_the_same_and_one_may_be_cut_off(blocks, 
         found = model.fit(X, y, adjacency=A).label_distributions_
     assert np.array_equal(found, plain)
 
-    descend, steps = gssl.OGC._descend, []
+    step, steps = gssl.OGC._step, []
 
     def cut_at_four(*arguments):
         steps.append(len(steps) + 1)
         if steps[-1] == 4:
             _ip("link", "set", networks[0][2], "down")
-        return descend(*arguments)
+        return step(*arguments)
 
-    monkeypatch.setattr(gssl.OGC, "_descend", cut_at_four)
+    monkeypatch.setattr(gssl.OGC, "_step", cut_at_four)
     with gssl.execution(client=away):
         found = model.fit(X, y, adjacency=A).label_distributions_
     assert len(steps) == 8

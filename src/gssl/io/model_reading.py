@@ -24,6 +24,9 @@ from gssl.methods.labels import UNLABELLED
 from gssl.selection import CalibratedClassifier
 from gssl.wording import quoted
 
+# attributes that files of earlier versions name otherwise
+_RENAMED = {"_leave_one_out": "_held_out_scores"}
+
 
 class Reader:
     """Rebuild a model from an unchecked description and arrays."""
@@ -39,6 +42,7 @@ class Reader:
             model.classes_ = read_classes(description.get("classes"))
             self.sizes["c"] = len(model.classes_)
         known = {attribute.name: attribute for attribute in fitted_attributes(type(model))}
+        fitted = {_RENAMED.get(key, key): value for key, value in fitted.items()}
         for key in fitted.keys() - known.keys():
             raise ValueError(f"a {name} has no {quoted(key)}.")
         for key, attribute in known.items():

@@ -29,7 +29,7 @@ from gssl.operators import (
     small_algebra,
     supervised_embedding,
 )
-from gssl.scale.execution import Execution, Step, current_execution, report_progress
+from gssl.scale.execution import Execution, FinishedStep, current_execution, report_progress
 
 
 @dataclass(frozen=True)
@@ -189,7 +189,7 @@ class OGC(OGCPrediction):
                     break
                 state, pull = self._step(k, state, labels)
                 self._steps.record(pull, state.facts)
-                checkpoint.finish(Step(pull.R, state.W, state.facts))
+                checkpoint.finish(FinishedStep(pull.R, state.W, state.facts))
                 report_progress(k, self.max_iter)
         Z, self.coef_, self.n_iter_ = state.Z, state.W, len(self._steps.pulls)
         del state  # to free U
@@ -205,7 +205,7 @@ class OGC(OGCPrediction):
         X: Any,
         labels: GuidingLabels,
         rng: np.random.Generator,
-        past: Sequence[Step],
+        past: Sequence[FinishedStep],
         execution: Execution,
     ) -> _State:
         """Start from U = X and a random W, and repeat the iterations of a stopped run."""

@@ -9,7 +9,7 @@ AutoClassifier, their explanations and audits, and the labelling page.
 from functools import cached_property
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 # maximum factor by which a missing label's class is weighted up
 _MOST_RAISED = 3.0
@@ -20,8 +20,8 @@ class Ridge:
 
     .. math:: W = (U^\top D U + \lambda I)^{-1} U^\top D Y
 
-    The smaller of two systems is factorised, in double precision: that of the columns, or with fewer rows
-    than columns, :math:`D^{1/2} U U^\top D^{1/2} + \lambda I`.
+    The smaller of two systems is factorised: that of the columns, or with fewer rows than columns,
+    :math:`D^{1/2} U U^\top D^{1/2} + \lambda I`.
 
     Parameters
     ----------
@@ -50,9 +50,15 @@ class Ridge:
 
     @cached_property
     def _factor(self) -> tuple[np.ndarray, bool]:
-        V = self._V
+        try:
+            return self._factorised(self._V)
+        except LinAlgError:
+            # products in single precision are too coarse for a small penalty
+            return self._factorised(self._V.astype(np.float64), np.finfo(np.float64).eps)
+
+    def _factorised(self, V: np.ndarray, rounding: float = 0.0) -> tuple[np.ndarray, bool]:
         system = (V @ V.T if self._dual else V.T @ V).astype(np.float64)
-        system[np.diag_indices_from(system)] += self.penalty
+        system[np.diag_indices_from(system)] += self.penalty + rounding * np.trace(system)
         factor: tuple[np.ndarray, bool] = cho_factor(system, overwrite_a=True, check_finite=False)
         return factor
 

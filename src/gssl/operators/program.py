@@ -54,8 +54,8 @@ class AtNodes(NamedTuple):
 class Step:
     """One step: the mixtures ``carry`` (C), ``restart`` (R) and ``gather`` (G), and the number ``past`` (p).
 
-    ``graph`` names the matrices that it is applied with. ``gather_weights`` and ``restart_weights`` are
-    factors of nodes, for mixtures that keep only: diag(w) G and R diag(w).
+    ``graph`` is the key by which a run asks for the matrices of the step. ``gather_weights`` and
+    ``restart_weights`` are factors of nodes, for mixtures that keep only: diag(w) G and R diag(w).
     """
 
     carry: Mixture
@@ -65,6 +65,10 @@ class Step:
     graph: Any = 1
     gather_weights: np.ndarray | None = None
     restart_weights: np.ndarray | None = None
+
+    def __post_init__(self) -> None:
+        if any(mixture.restart or mixture.past for mixture in _mixtures(self)):
+            raise ValueError("a mixture of a Step has no restart or past: give those to the Step itself.")
 
 
 @dataclass(frozen=True, eq=False)
@@ -241,7 +245,7 @@ class Program:
 
         ``after`` is a number of steps and the state after them, from which the run goes on.
         """
-        # sparse states and the part that _Run leaves to its end are of use to outputs only
+        # sparse states, and states without the rank-one part, are of use to the output only
         return _Run(self, X, filters, whole=True).states(inject, after)
 
 

@@ -12,7 +12,7 @@ from scipy.sparse import issparse
 
 from gssl.files import open_regular
 from gssl.graph.mapped import iterate_blocks
-from gssl.scale.execution import Checkpoint, Step
+from gssl.scale.execution import Checkpoint, FinishedStep
 from gssl.scale.run_folder import RunFolder
 
 _ARRAYS = ("indptr", "indices", "data", "weights", "scale")
@@ -73,27 +73,27 @@ class StepCheckpoint(Checkpoint):
     def __init__(self, folder: RunFolder, known: str, lock: Any = None) -> None:
         self._folder, self._lock = folder, lock
         claim(folder, known)
-        self.past: list[Step] = []
+        self.past: list[FinishedStep] = []
         while (path := self._path(len(self.past) + 1)).exists():
             self.past.append(self._read(path))
 
-    def finish(self, step: Step) -> None:
+    def finish(self, step: FinishedStep) -> None:
         """Save a step; a later run resumes after it."""
         self._write(len(self.past) + 1, step)
         self.past.append(step)
 
-    def replace(self, step: Step) -> None:
+    def replace(self, step: FinishedStep) -> None:
         """Save a step from which alone a later run can resume, in place of the earlier ones."""
         self._write(1, step)
         self.past = [step]
 
-    def _write(self, k: int, step: Step) -> None:
+    def _write(self, k: int, step: FinishedStep) -> None:
         facts = json.dumps(step.facts)
         self._folder.write(
             self._path(k).name, lambda file: np.savez(file, pull=step.pull, W=step.W, facts=facts)
         )
 
-    def _read(self, path: Path) -> Step:
+    def _read(self, path: Path) -> FinishedStep:
         try:
             with open_regular(path) as opened, np.load(opened, allow_pickle=False) as arrays:
                 pull, W, facts = arrays["pull"], arrays["W"], json.loads(str(arrays["facts"]))
@@ -101,7 +101,7 @@ class StepCheckpoint(Checkpoint):
                 raise ValueError("another content than the one written here.")
         except Exception as error:  # a damaged file can raise anything
             raise ValueError(f"{path} is damaged: remove {self._folder.path} and run again.") from error
-        return Step(pull, W, facts)
+        return FinishedStep(pull, W, facts)
 
     def _path(self, k: int) -> Path:
         return self._folder.path / f"step-{k:06}.npz"

@@ -45,7 +45,7 @@ class Task:
 
 
 @dataclass(frozen=True)
-class Step:
+class FinishedStep:
     """A finished step: of OGC, the R of its pull on the anchors, W after it, and scalars of its state."""
 
     pull: np.ndarray
@@ -56,12 +56,12 @@ class Step:
 class Checkpoint:
     """The finished steps from which an interrupted run resumes; this base class records nothing."""
 
-    past: Sequence[Step] = ()
+    past: Sequence[FinishedStep] = ()
 
-    def finish(self, step: Step) -> None:
+    def finish(self, step: FinishedStep) -> None:
         """Record a step."""
 
-    def replace(self, step: Step) -> None:
+    def replace(self, step: FinishedStep) -> None:
         """Record a step that makes the earlier ones unnecessary."""
 
 

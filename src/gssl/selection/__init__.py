@@ -6,9 +6,9 @@ from gssl.selection.auto import AutoClassifier
 from gssl.selection.calibrated import CalibratedClassifier
 from gssl.selection.calibration import Calibration, calibrate, isotonic, score_temperature, temperature
 from gssl.selection.conformal import Coverage, conformal_thresholds, coverage, label_sets
+from gssl.selection.grid_search import search
 from gssl.selection.leaderboard import Entry, Leaderboard
 from gssl.selection.learning_curve import LearningCurve, learning_curve
-from gssl.selection.search import search
 from gssl.selection.suggestion import Suggestion, suggest, suggestions
 from gssl.selection.why import Explanation, Voice, why
 

@@ -19,9 +19,9 @@ from gssl.methods.priors import prior_shares
 from gssl.methods.state import reads_state, replaces_state
 from gssl.operators import small_algebra
 from gssl.scale.execution import Execution, current_execution, part_of_run, without_resume
-from gssl.selection.candidates import graph_operators, terms
+from gssl.selection.candidates import GraphOperators, terms
 from gssl.selection.ensemble import FittedEnsemble, Recipe
-from gssl.selection.filtered_rows import polynomial_scores
+from gssl.selection.filtered_rows import polynomial_scores, product_limit
 from gssl.selection.hidden_labels import FOLDS
 from gssl.selection.model_search import averaged, select_models
 from gssl.selection.node_order import keys_with_labels
@@ -61,7 +61,7 @@ class AutoClassifier(FittedParameters, GraphClassifier):
     .. math:: P = \mathrm{softmax}\Big( \sum_k T^k X M_k + b \Big),
 
     where T is the smoothing operator, the one without self-loops, or inverse convolution of the graph itself,
-    which helps if neighbours tend to differ. The average is self-trained: its predictions for unlabelled
+    which helps if neighbours tend to differ; GGC and GGCM add one term each. The average is self-trained: its predictions for unlabelled
     nodes, smoothed over the graph and weighted by confidence, become additional targets unless this clearly
     lowers the accuracy on hidden labels. :class:`gssl.LabelSpreading` predicts instead if it is clearly
     better on hidden labels, and is averaged in if labels are few. In both cases, and if links are used as
@@ -93,8 +93,8 @@ class AutoClassifier(FittedParameters, GraphClassifier):
     self_training_ : bool
         Whether predictions for unlabelled nodes were used as targets.
     coef_, unit_coef_, standardized_coef_ : ndarray of shape (t, d, c)
-        The coefficients M for rows as given, rows of unit length and standardised columns, if such a model
-        is part of the average.
+        The coefficients M for rows as given, rows of unit length and standardised columns, if such a model is
+        part of the average: one matrix for each operator and power.
     link_coef_ : ndarray of shape (t, n, c)
         The same for links as features.
     intercept_ : ndarray of shape (c,)
@@ -158,7 +158,7 @@ class AutoClassifier(FittedParameters, GraphClassifier):
         execution = current_execution(self)
         if execution.resume is not None and self.time_budget is not None:
             raise ValueError("AutoClassifier: time_budget cannot be combined with resume: leave out one.")
-        self._forget()  # an earlier fit: this one might not use features
+        self._forget()  # _start asks uses_features, which would answer for an earlier fit
         X, A, codes = self._start(X, y, adjacency)
         execution.checkpoint(X, A, codes)  # raises if the folder belongs to other inputs
         return self._choose(execution)
@@ -228,7 +228,6 @@ class AutoClassifier(FittedParameters, GraphClassifier):
                 self.column_scales_ = average.ensemble.tables.views[kind].features.scales
         self.intercept_ = average.intercept.astype(self._fit_inputs.X.dtype)
         self.self_training_ = len(average.targets.Y) > len(average.labels.Y)
-        average.keep_rows()
         self._fitted_average = average
 
     def _spread_labels(self, model: GraphClassifier) -> None:
@@ -369,15 +368,14 @@ class AutoClassifier(FittedParameters, GraphClassifier):
         spread = self.propagation_._score_graph(X, A) if hasattr(self, "propagation_") else None
         if not kinds:
             return self._distributions(None, spread, X, A)
-        operators, total = (
-            graph_operators(A, X.dtype, self.n_iter_),
-            np.tile(self.intercept_, (A.shape[0], 1)),
-        )
+        operators = GraphOperators(A, X.dtype, self.n_iter_)
+        total = np.tile(self.intercept_, (A.shape[0], 1))
+        limit = product_limit(current_execution(self, resumes=False))
         if "links" in kinds:
             self._grown_codes(A.shape[0])  # raises if the graph lacks nodes of fit
         for kind, M in kinds.items():
             features = make_features(kind, X, A, M.shape[1], getattr(self, "column_scales_", np.empty(0)))
-            total += polynomial_scores(M, features, operators, self.n_iter_)
+            total += polynomial_scores(M, features, operators, self.n_iter_, limit)
         return self._distributions(total, spread, X, A)
 
     def _distributions(

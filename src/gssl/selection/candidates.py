@@ -1,10 +1,12 @@
 """The models that AutoClassifier tries: embedders of the library, alone or side by side, with a ridge head.
 
-To let another method compete, add it to :func:`candidates`.
+To let another method compete, add it to :func:`candidates`, or to :func:`competitors` if it is no
+polynomial of an operator that others share.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -21,7 +23,7 @@ SHORT = 2
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    r"""The polynomial :math:`\sum_k p_k T^k` of one operator T, by its name in :func:`graph_operators`."""
+    r"""The polynomial :math:`\sum_k p_k T^k` of one operator T, by its name in :class:`GraphOperators`."""
 
     operator: str
     powers: np.ndarray
@@ -31,8 +33,9 @@ class Block:
         """Return an embedder as a polynomial of a shared operator, or else as an operator of its own."""
         powers = embedder.program().powers()
         if powers is None:
-            return cls(type(embedder).__name__, np.array([0.0, 1.0]))
+            return cls(repr(embedder), np.array([0.0, 1.0]))
         operator = embedder.operator if isinstance(embedder, HopFilter) else "smooth"
+        # T is minus the matrix for "high", so odd powers change their sign
         signs = HOPS[operator].smooth ** np.arange(len(powers))
         return cls(operator, np.trim_zeros(powers / signs, "b"))
 
@@ -93,8 +96,8 @@ def candidates(depth: int) -> list[Filter]:
 
 
 def competitors(depth: int) -> dict[str, GraphEmbedder]:
-    """Return the embedders that are no polynomial of one operator, by the name of their own operator."""
-    return {type(each).__name__: each for each in (GGC(depth=depth), GGCM(depth=depth))}
+    """Return the embedders that are no polynomial of one operator; each is an operator of its own."""
+    return {repr(each): each for each in (GGC(depth=depth), GGCM(depth=depth))}
 
 
 def default_candidates(depth: int) -> list[Filter]:
@@ -136,18 +139,36 @@ class GraphOperator:
         return Program(list(self.program.steps) * k) if k != 1 else self.program
 
 
-def graph_operators(A: csr_array, dtype: Any, depth: int) -> dict[str, GraphOperator]:
-    """Return the operators that candidates consist of."""
-    named = named_operators(A, dtype)
-    operators = {
-        name: GraphOperator(named[name], Program([Step(HOPS[name])]), highest)
-        for name, highest in operator_powers(depth).items()
-        if name in named
-    }
-    for name, embedder in competitors(depth).items():
-        filters = embedder._matrices(A, dtype)(1)
-        operators[name] = GraphOperator(filters, embedder.program(A), 1)
-    return operators
+class GraphOperators(Mapping[str, GraphOperator]):
+    """The operators that candidates consist of, made on demand."""
+
+    def __init__(self, A: csr_array, dtype: Any, depth: int) -> None:
+        self._A, self._dtype, self._depth = A, dtype, depth
+        self._highest = operator_powers(depth)
+        self._made: dict[str, GraphOperator] = {}
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._highest)
+
+    def __len__(self) -> int:
+        return len(self._highest)
+
+    def __getitem__(self, name: str) -> GraphOperator:
+        if name not in self._made:
+            self._made[name] = self._make(name)
+        return self._made[name]
+
+    @cached_property
+    def _named(self) -> dict[str, Filters]:
+        return named_operators(self._A, self._dtype)
+
+    def _make(self, name: str) -> GraphOperator:
+        if name in HOPS:
+            return GraphOperator(self._named[name], Program([Step(HOPS[name])]), self._highest[name])
+        embedder = competitors(self._depth)[name]
+        # all share one copy of the links
+        filters = replace(embedder._matrices(self._A, self._dtype)(1), A_hat=self._named["smooth"].A_hat)
+        return GraphOperator(filters, embedder.program(self._A), self._highest[name])
 
 
 def operator_powers(depth: int) -> dict[str, int]:

@@ -105,7 +105,8 @@ class Ensemble:
         n = self.tables.A.shape[0]
         b = np.concatenate([_mean_intercept(fit) for fit in fits])
         total = np.tile(b.astype(self.tables.dtype), (n, 1))
-        at_once = max(1, self._product_bytes // max(1, total.nbytes))
+        # products are copied once
+        at_once = max(1, self._product_bytes // max(1, 2 * total.nbytes))
         parts = list(self._parts(fits))
         for operator in self.tables.operators:
             same = [part for part in parts if part.block.operator == operator]
@@ -236,11 +237,8 @@ class FittedEnsemble:
         rows, at = self.ensemble.tables.rows, self.targets.positions
         return [rows(m.kind, m.filter, m.width, at) for m in self.members]
 
-    def keep_rows(self) -> None:
-        """Keep ``rows`` unless they are too large, and drop the tables and what was made from them."""
-        widths = sum(member.width * len(member.filter.blocks) for member in self.members)
-        if widths * len(self.targets.positions) <= _MOST_KEPT:
-            self.__dict__["rows"] = self._rows()
+    def drop_tables(self) -> None:
+        """Drop the tables and what was made from them; they are made again on demand."""
         self.ensemble.__dict__.pop("_scaled_rows", None)
         self.ensemble.tables.forget()
 
@@ -248,12 +246,15 @@ class FittedEnsemble:
     def fit(self) -> Fit:
         """The members, solved for ``targets`` in double precision, so that shares add up to scores."""
         rows = self.__dict__.get("rows") or self._rows()
+        if sum(map(np.size, rows)) <= _MOST_KEPT:
+            self.__dict__["rows"] = rows
         parts = zip(self.members, rows, strict=True)
         return [(_solve(U, member.penalty, self.targets), member.softmax_map) for member, U in parts]
 
     def coefficients(self) -> dict[str, np.ndarray]:
         """Return the coefficients of the average by kind of features."""
         coefficients, _ = self.ensemble.coefficients(self.fit)
+        self.drop_tables()
         dtype = self.ensemble.tables.dtype
         return {kind: (self.sharpness * M).astype(dtype) for kind, M in coefficients.items()}
 
@@ -307,7 +308,7 @@ def _transposed_powers(
     E = np.zeros((tables.A.shape[0], len(nodes)), tables.dtype)
     E[nodes, np.arange(len(nodes))] = 1.0
     yield "smooth", 0, E
-    for name in names:
+    for name in (name for name in tables.operators if name in names):
         operator = tables.operators[name]
         V, transposed = E, operator.program.transpose()
         for power in range(1, operator.highest + 1):

@@ -1,6 +1,6 @@
 """Rows of filtered views at the training nodes, computed once for all filters that share an operator."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from threading import Lock
@@ -17,8 +17,8 @@ from gssl.selection.candidates import (
     Block,
     Filter,
     GraphOperator,
+    GraphOperators,
     default_candidates,
-    graph_operators,
     terms,
 )
 from gssl.selection.features import Features
@@ -28,6 +28,12 @@ from gssl.selection.views import View, Views
 _TOGETHER = 64
 # bytes for products with X that are held before they are summed
 PRODUCT_BYTES = 1 << 27
+
+
+def product_limit(execution: Execution) -> int:
+    """Return the bytes for products with X within the budget of an execution."""
+    budget = execution.budget
+    return PRODUCT_BYTES if budget is None else min(PRODUCT_BYTES, budget // 4)
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,7 +48,7 @@ class Same:
 
 @dataclass(frozen=True, eq=False)
 class Powers:
-    """Compute the rows of TV to TᵏV, k = ``operator.highest``, at some nodes, stacked vertically."""
+    """Compute the rows of TV to TᵏV, k = ``highest``, at some nodes, stacked vertically."""
 
     name: str
     program: Program
@@ -100,9 +106,9 @@ class FilteredRows:
         self._lock = Lock()
 
     @cached_property
-    def operators(self) -> dict[str, GraphOperator]:
+    def operators(self) -> GraphOperators:
         """The operators of the graph."""
-        return graph_operators(self.A, self.dtype, self.depth)
+        return GraphOperators(self.A, self.dtype, self.depth)
 
     def labelled_rows(self, labelled: np.ndarray, powers: np.ndarray) -> np.ndarray:
         """Return the filtered unit rows of some nodes in all features, by filtering their indicators."""
@@ -118,17 +124,18 @@ class FilteredRows:
         ]
         return np.hstack(parts).T
 
-    def span(self, labelled: np.ndarray) -> Views:
-        """Add the view that spans the filtered rows of labelled nodes, and return all views."""
+    def span(self, labelled: np.ndarray) -> None:
+        """Add the view that spans the filtered rows of labelled nodes."""
         powers = default_candidates(self.depth)[0].blocks[0].powers
         self.views = self.views.with_span(self.labelled_rows(labelled, powers))
-        return self.views
 
     def prepare(self, kind: str, filters: Iterable[Filter], width: int) -> dict[str, np.ndarray]:
         """Compute what filters need of a view at once, so that its features are read once.
 
         Returns the tables of the view by operator; another thread may drop them meanwhile.
         """
+        # a loaded model may have found one direction less than on the machine of fit
+        width = min(width, self.views[kind].width)
         names = {block.operator for f in filters for block in f.blocks if np.count_nonzero(block.powers[1:])}
         with self._lock:
             missing: dict[int, list[str]] = {}
@@ -191,7 +198,7 @@ def _block(tables: dict[str, np.ndarray], block: Block, width: int, positions: A
 def polynomial_scores(
     M: np.ndarray,
     features: Features,
-    operators: dict[str, GraphOperator],
+    operators: Mapping[str, GraphOperator],
     depth: int,
     product_bytes: int = PRODUCT_BYTES,
 ) -> np.ndarray:
@@ -199,10 +206,11 @@ def polynomial_scores(
     scores = np.zeros((features.shape[0], M.shape[2]), features.dtype)
     coefficients = {term: M[i] for i, term in enumerate(terms(depth)) if i < len(M) and M[i].any()}
     products = _products(features, coefficients, list(operators), product_bytes)
-    for name, operator in operators.items():
+    for name in operators:
         highest = max((power for of, power in coefficients if of == name), default=None)
         if highest is None:
             continue
+        operator = operators[name]
 
         def inject(k: int, name: str = name, highest: int = highest) -> np.ndarray | None:
             return next(products) if (name, highest - 1 - k) in coefficients else None

@@ -6,7 +6,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from time import perf_counter
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -19,17 +19,15 @@ from gssl.methods.softmax import inverse_temperatures
 from gssl.scale.execution import Execution
 from gssl.selection.candidates import default_candidates
 from gssl.selection.ensemble import Ensemble, Fit, FittedEnsemble, Targets
-from gssl.selection.filtered_rows import PRODUCT_BYTES, FilteredRows
+from gssl.selection.filtered_rows import FilteredRows, product_limit
 from gssl.selection.hidden_labels import HiddenLabels
 from gssl.selection.leaderboard import Leaderboard, in_order
 from gssl.selection.node_order import keys_with_labels, spread_nodes
-from gssl.selection.rivals import SPREADS, Rival, clear_winner, try_spreading
+from gssl.selection.rivals import SPREADS, Rival, beside, clear_winner, try_spreading
 from gssl.selection.self_training import TEACHERS, taught_targets
 from gssl.selection.trial import Member, Trial, near_best, tabulate_trials, try_all, untried
 from gssl.selection.views import Views
 
-# with fewer labels per class, label spreading is averaged in
-_FEW = 3
 # least number of hidden labels to report what the graph adds
 _FEWEST_TESTED = 8
 # self-training is used unless it costs more than this many standard errors. One would be too strict: the
@@ -43,7 +41,7 @@ _SPREAD_SHARPNESS = 3
 class Facts:
     """What is known about a selection; :mod:`gssl.selection.wording` puts it into words.
 
-    ``graph`` is what the graph adds on hidden labels: None if unknown, "unused" if no chosen model uses it.
+    ``graph_gain`` is what the graph adds on hidden labels; None if unknown, "unused" if no model uses it.
     ``winner`` is the lead of label spreading if it predicts alone although there are features or links.
     """
 
@@ -54,7 +52,7 @@ class Facts:
     models: Sequence[str] = ()
     n_models: int = 0
     taught: bool = False
-    graph: GraphGain | Literal["unused"] | None = None
+    graph_gain: GraphGain | Literal["unused"] | None = None
     winner: GraphGain | None = None
     spread: Literal["alone", "half", "untested", "no time"] | None = None
 
@@ -90,45 +88,53 @@ def select_models(
     has_features = any(kind != "links" for kind in views)
     facts = Facts(len(hidden.nodes), hidden.n_classes, has_features, compared=bool(hidden.folds))
     spreads = (LabelSpreading().spread,) if has_features else SPREADS
-    options = A, codes, hidden, spreads, views.dtype, execution, deadline
+
+    def try_rivals() -> list[Rival]:
+        return try_spreading(A, codes, hidden, spreads, views.dtype, execution, deadline)
+
     if not views:
-        return _spread_labels(try_spreading(*options), hidden, facts)
-
-    search = Search(views, A, hidden, depth, execution, deadline, spread_nodes(keys, TEACHERS))
-    trials, chosen = search.compare()
-    ensemble = search.ensemble(chosen)
-    taught, scores = search.judge_self_training(ensemble)
-    targets = search.targets()
-    if taught:
-        (targets,) = taught_targets(ensemble, [targets], search.teachers)
-    sharpness = _sharpness(hidden, scores)
-    average = FittedEnsemble(ensemble, targets, hidden.labels, sharpness)
-
-    rivals = try_spreading(*options)
-    win = clear_winner(rivals, hidden, scores, has_features=has_features)
-    held_out = softmax(sharpness * scores, axis=1)
-    few = len(hidden.nodes) < _FEW * hidden.n_classes
+        return _spread_labels(try_rivals(), hidden, facts)
+    comparison = Comparison(views, A, hidden, depth, execution, deadline, spread_nodes(keys, TEACHERS))
+    trials, chosen = comparison.compare()
+    ensemble = comparison.ensemble(chosen)
+    taught, logits = comparison.judge_self_training(ensemble)
+    rivals = try_rivals()
+    win = clear_winner(rivals, hidden, logits, has_features=has_features)
+    board = [*(tabulate_trials(trials, chosen if win is None else []) if hidden.folds else ())]
+    board += [replace(rival.entry, chosen=win is not None and rival is win[0]) for rival in rivals]
     if win is not None:
-        held_out = win[0].P
-    elif few:
-        for rival in rivals:
-            held_out = averaged(held_out, rival.P, np.ptp(rival.P, axis=1) > 0)
+        rival, lead = win
+        gain = comparison.graph_gain(trials, chosen, rival.P, spreads=True)
+        facts = replace(facts, spread="alone", winner=lead, graph_gain=gain)
+        return Selection(hidden, rival.P, in_order(board), facts, spreading=rival.model)
+
+    targets = comparison.targets()
+    if taught:
+        (targets,) = taught_targets(ensemble, [targets], comparison.teachers)
+    sharpness = _sharpness(hidden, logits)
+    average = FittedEnsemble(ensemble, targets, hidden.labels, sharpness)
+    held_out = softmax(sharpness * logits, axis=1)
+    half = beside(rivals, hidden, logits)
+    if half is not None:
+        # a uniform row means that no label reaches the node
+        held_out = averaged(held_out, half, np.ptp(half, axis=1) > 0)
     facts = replace(
         facts,
         models=list(dict.fromkeys(trial.name for trial in chosen)),
         n_models=len(chosen),
         taught=taught,
-        graph=search.graph_gain(trials, chosen, taught, held_out),
+        graph_gain=comparison.graph_gain(trials, chosen, held_out, spreads=taught or half is not None),
+        spread=None if half is None else "half",
     )
-    board = [*(tabulate_trials(trials, chosen if win is None else []) if hidden.folds else ())]
-    board += [replace(rival.entry, chosen=win is not None and rival is win[0]) for rival in rivals]
-    if win is not None:
-        facts = replace(facts, spread="alone", winner=win[1])
-        return Selection(hidden, held_out, in_order(board), facts, spreading=win[0].model)
-    logits = (sharpness * ensemble.logits([average.fit])[:, 0]).astype(views.dtype)
-    spreading = LabelSpreading() if few else None
-    facts = replace(facts, spread="half" if few else None)
-    return Selection(hidden, held_out, in_order(board), facts, average, logits, spreading)
+    return Selection(
+        hidden,
+        held_out,
+        in_order(board),
+        facts,
+        average,
+        logits=(sharpness * ensemble.logits([average.fit])[:, 0]).astype(views.dtype),
+        spreading=None if half is None else LabelSpreading(),
+    )
 
 
 def averaged(P: np.ndarray, spread: np.ndarray, reached: np.ndarray) -> np.ndarray:
@@ -158,7 +164,7 @@ def _sharpness(hidden: HiddenLabels, logits: np.ndarray) -> float:
     return float(inverse_temperatures(logits[None], labels.Y, labels.weights, centre=1.0)[0][0])
 
 
-class Search:
+class Comparison:
     """The tables of one search, and the steps that read them."""
 
     def __init__(
@@ -191,10 +197,7 @@ class Search:
 
     def ensemble(self, members: Sequence[Member]) -> Ensemble:
         """Return the average of some members."""
-        budget = self.tables.execution.budget
-        return Ensemble(
-            self.tables, members, PRODUCT_BYTES if budget is None else min(PRODUCT_BYTES, budget // 4)
-        )
+        return Ensemble(self.tables, members, product_limit(self.tables.execution))
 
     def targets(self, fold: np.ndarray | None = None, members: Sequence[Member] = ()) -> Targets:
         """Return the labels except those of a fold; softmax maps are refitted without them, too."""
@@ -240,16 +243,17 @@ class Search:
         return self.hidden.gather(parts)
 
     def graph_gain(
-        self, trials: Sequence[Trial], chosen: Sequence[Trial], taught: bool, P: np.ndarray
-    ) -> Any:
+        self, trials: Sequence[Trial], chosen: Sequence[Trial], P: np.ndarray, *, spreads: bool
+    ) -> GraphGain | Literal["unused"] | None:
         """Compare distributions of hidden labels with the near-best models of features alone.
 
         These are averaged and hidden as all models are, but not self-trained, which would use the graph.
+        ``spreads`` says whether labels or predictions were spread over the graph.
         """
         hidden = self.hidden
         if not hidden.folds or all(kind == "links" for kind in self.tables.views):
             return None
-        if not taught and not any(trial.filter.uses_graph or trial.kind == "links" for trial in chosen):
+        if not spreads and not any(trial.filter.uses_graph or trial.kind == "links" for trial in chosen):
             return "unused"
         plain = [trial for trial in trials if not trial.filter.uses_graph and trial.kind != "links"]
         if not plain or hidden.tested.sum() < _FEWEST_TESTED:

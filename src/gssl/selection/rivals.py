@@ -21,6 +21,8 @@ from gssl.selection.leaderboard import Entry
 SPREADS = (0.5, 0.9, 0.99)
 # a rival wins with at least this many hidden labels and a lead of this many standard errors
 _FEWEST_HIDDEN, _CLEAR = 30, 2.0
+# with fewer labels per class, label spreading is averaged in
+_FEW = 3
 # relative error allowed at the fixed point of label spreading, and the least number of steps: fewer would
 # not reach far enough from a label
 _TOLERANCE, _FEWEST_STEPS = 0.01, 16
@@ -83,10 +85,27 @@ def clear_winner(
     return max(better, key=lambda pair: pair[1].difference) if better else None
 
 
+def beside(rivals: Sequence[Rival], hidden: HiddenLabels, ours: np.ndarray) -> np.ndarray | None:
+    """Return the distributions of hidden labels by label spreading if it counts for half, else None.
+
+    With its default settings, it does if labels are few, unless it is clearly worse on hidden ones.
+    """
+    if len(hidden.nodes) >= _FEW * hidden.n_classes:
+        return None
+    if not hidden.folds:
+        return hidden.uniform_scores()
+    default = [rival.P for rival in rivals if rival.model.spread == LabelSpreading().spread]
+    if not default:
+        return None
+    gain = hidden.gain(ours, default[0])
+    worse = gain.n_labels >= _FEWEST_HIDDEN and gain.difference > _CLEAR * gain.standard_error
+    return None if worse else default[0]
+
+
 def spread_hidden(
     A: csr_array,
     codes: np.ndarray,
-    alpha: float = 0.9,
+    alpha: float,
     *,
     folds: Sequence[np.ndarray],
     dtype: Any = np.float64,

@@ -8,10 +8,9 @@ import numpy as np
 from scipy.special import log_softmax
 
 from gssl.evaluation.metrics import score_error
-from gssl.methods.iteration import iterate
 from gssl.methods.ridge import keep_class_mass, leave_one_out, mean_square
 from gssl.methods.softmax import SoftmaxMap, fit_softmax_map, inverse_temperatures
-from gssl.scale.execution import watching
+from gssl.scale.execution import report_progress, watching
 from gssl.selection.candidates import Filter, candidates
 from gssl.selection.filtered_rows import FilteredRows
 from gssl.selection.leaderboard import Entry, Leaderboard, in_order
@@ -96,7 +95,6 @@ class Trial(Member):
     and of surprise.
     """
 
-    hits: np.ndarray
     logs: np.ndarray
     loss: float
     score: float
@@ -143,7 +141,6 @@ def try_filter(
         softmax_map=softmax_map,
         predicted=predicted[best],
         t=float(temperatures[best]),
-        hits=hits,
         logs=logs,
         loss=loss + surprise,
         score=float(np.average(hits, weights=labels.weights)),
@@ -163,11 +160,10 @@ def untried(tables: FilteredRows, kind: str, filter_: Filter, positions: np.ndar
         kind=kind,
         filter=filter_,
         width=width,
-        penalty=0.1 * mean_square(U),
+        penalty=0.1 * mean_square(U, labels.weights),
         softmax_map=SoftmaxMap.default(labels.Y.shape[1]),
         predicted=np.zeros(labels.Y.shape),
         t=0.0,
-        hits=nothing > 0,
         logs=nothing,
         loss=0.0,
         score=0.0,
@@ -204,11 +200,17 @@ def try_all(
     filters = shared[:_SHORTLIST] + [f for f in shared[_SHORTLIST:] if f.model in _ALWAYS]
     if perf_counter() <= deadline:
         run([(kind, f, tables.views[kind].first_width) for kind in kinds for f in filters])
-    for width in (WIDTHS[0], *WIDTHS[2:]):
+
+    def run_best(width: int) -> None:
         best = trials[:_FINALISTS]
-        # try a larger width only if the next smaller one is the best so far
-        if width < WIDTHS[1] or best[0].width == WIDTHS[WIDTHS.index(width) - 1]:
-            run([(trial.kind, trial.filter, min(width, tables.views[trial.kind].width)) for trial in best])
+        run([(trial.kind, trial.filter, min(width, tables.views[trial.kind].width)) for trial in best])
+
+    narrow, middle, *wider = WIDTHS
+    run_best(narrow)
+    for width, before in zip(wider, (middle, *wider), strict=False):
+        # only if the next smaller one is the best so far
+        if trials[0].width == before:
+            run_best(width)
     return trials
 
 
@@ -220,19 +222,16 @@ def _run(
     deadline: float,
     first: bool = False,
 ) -> Iterator[Trial]:
-    def step(_: Trial | None, k: int) -> Trial | None:
+    """Yield the trials of some steps until the deadline, but at least the very first."""
+    for k, (kind, filter_, width) in enumerate(steps):
         if perf_counter() > deadline and not (first and k == 0):
-            return None
-        kind, width = steps[k][0], steps[k][2]
+            return
         # the progress bar counts models, not their hops
         with watching(lambda done, total: None):
             if deadline == np.inf:
                 tables.prepare(kind, [f for of, f, _ in steps[k:] if of == kind], width)
-            return try_filter(tables, *steps[k], positions, labels)
-
-    for trial in iterate(step, None, range(len(steps))):
-        if trial is None:
-            return
+            trial = try_filter(tables, kind, filter_, width, positions, labels)
+        report_progress(k + 1, len(steps))
         yield trial
 
 

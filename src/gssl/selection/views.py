@@ -8,7 +8,7 @@ import numpy as np
 from scipy.sparse import csr_array, issparse
 
 from gssl.graph.mapped import mapped_file, take_rows
-from gssl.operators import multiply
+from gssl.operators import dense, multiply
 from gssl.selection.features import Features
 from gssl.selection.node_order import column_keys, node_keys, random_waves, spread_nodes
 
@@ -60,7 +60,9 @@ def make_features(kind: str, X: Any, A: csr_array, n_links: int, scales: np.ndar
         return _links(A, n_links, X.dtype)
     if kind == "unit":
         return Features.unit(X)
-    return Features.standardized(X, scales) if kind == "standardized" else Features(X)
+    if kind == "standardized":
+        return Features.standardized(dense(X), scales)
+    return Features(X)
 
 
 def by_density(X: Any) -> Any:

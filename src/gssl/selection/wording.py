@@ -27,7 +27,7 @@ def _accuracy(selection: Selection, classes: np.ndarray) -> str:
 
 
 def _graph(facts: Facts) -> str:
-    gain = facts.graph
+    gain = facts.graph_gain
     if gain is None:
         return ""
     if not isinstance(gain, GraphGain):
