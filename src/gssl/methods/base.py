@@ -175,10 +175,11 @@ class GraphClassifier(Stateful, ClassifierMixin, BaseEstimator, metaclass=ABCMet
         they need a graph whose first nodes are those of fit. Embedders that learn from random walks
         (``DeepWalk`` and ``Node2Vec`` in ``reproduction.skipgram``) can only predict the graph of fit.
 
-        Predictions of ``SGC``, ``SSGC``, ``PPR``, ``HeatKernel``, ``OGC`` (one hop per iteration) and ``G2CN``
-        (two hops per step) depend on a limited number of hops. ``GGC`` and ``GGCM`` push all unlinked nodes apart, ``NDLS``
-        compares a node with its whole component, and propagated labels and errors reach every node, so these
-        methods, and ``AutoClassifier``, which may average any of them, always compute on the whole graph.
+        Predictions of ``SGC``, ``SSGC``, ``PPR``, ``HeatKernel``, ``OGC`` (one hop per iteration) and
+        ``G2CN`` (two hops per step) depend on a limited number of hops. ``GGC`` and ``GGCM`` push all
+        unlinked nodes apart, ``NDLS`` compares a node with its whole component, and propagated labels and
+        errors reach every node, so these methods, and ``AutoClassifier``, which may average any of them,
+        always compute on the whole graph.
 
         Returns
         -------

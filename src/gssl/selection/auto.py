@@ -61,11 +61,11 @@ class AutoClassifier(FittedParameters, GraphClassifier):
     .. math:: P = \mathrm{softmax}\Big( \sum_k T^k X M_k + b \Big),
 
     where T is the smoothing operator, the one without self-loops, or inverse convolution of the graph itself,
-    which helps if neighbours tend to differ; GGC and GGCM add one term each. The average is self-trained: its predictions for unlabelled
-    nodes, smoothed over the graph and weighted by confidence, become additional targets unless this clearly
-    lowers the accuracy on hidden labels. :class:`gssl.LabelSpreading` predicts instead if it is clearly
-    better on hidden labels, and is averaged in if labels are few. In both cases, and if links are used as
-    features, ``predict`` needs a graph that begins with the nodes of fit.
+    which helps if neighbours tend to differ; GGC and GGCM add one term each. The average is self-trained: its
+    predictions for unlabelled nodes, smoothed over the graph and weighted by confidence, become additional
+    targets unless this clearly lowers the accuracy on hidden labels. :class:`gssl.LabelSpreading` predicts
+    instead if it is clearly better on hidden labels, and is averaged in if labels are few. In both cases, and
+    if links are used as features, ``predict`` needs a graph that begins with the nodes of fit.
 
     Parameters
     ----------
