@@ -182,7 +182,7 @@ def _unpack_block(block: Any, depth: int) -> Block:
     except (TypeError, ValueError) as error:
         raise ValueError("a filter of its average is not described.") from error
     highest = operator_powers(depth)
-    if operator not in highest:
+    if not isinstance(operator, str) or operator not in highest:
         raise ValueError(f"a filter of its average has the operator {quoted(operator)}.")
     if powers.ndim != 1 or not 0 < len(powers) <= highest[operator] + 1 or not np.isfinite(powers).all():
         raise ValueError("a filter of its average has powers that the model does not take.")
