@@ -11,7 +11,7 @@ from typing import Any
 
 from gssl.cli.console import Terminal
 from gssl.graph import GraphWarning
-from gssl.scale.execution import watching
+from gssl.scale.progress import watching
 from reproduction.spec import Artefact, Cell, find_measure
 from reproduction.store import Store
 

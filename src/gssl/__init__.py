@@ -32,9 +32,11 @@ _NAMES = {
     "execution": "scale",
     "GraphWarning": "graph",
     "load": "io",
+    "read": "io",
     "save": "io",
     "suggest": "selection",
     "why": "selection",
+    "write_report": "report",
 }
 
 _METHODS: list[str] = vars(methods)["__all__"]
@@ -44,8 +46,9 @@ __all__ = [*_METHODS, *_NAMES, *_SUBPACKAGES, "__version__"]
 if TYPE_CHECKING:
     from gssl import cli, datasets, evaluation, graph, io, label, operators, report, scale, selection, torch
     from gssl.graph import GraphWarning
-    from gssl.io import load, save
+    from gssl.io import load, read, save
     from gssl.methods import *
+    from gssl.report import write_report
     from gssl.scale import execution
     from gssl.selection import AutoClassifier, CalibratedClassifier, audit, suggest, why
 

@@ -1,8 +1,10 @@
 """The README's code runs, and its commands, options, files and make targets exist."""
 
+import importlib.util
 import re
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 import gssl
@@ -13,17 +15,32 @@ PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").g
 README = PAGES[0].read_text(encoding="utf-8")
 
 
-def test_the_python_code_runs():
-    first, scale = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+def test_the_python_code_runs(tmp_path, monkeypatch):
+    first, tables, scale = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
     names: dict[str, object] = {}
     exec(first, names)
     data, model = names["data"], names["model"]
     assert len(model.transduction_) == data.n_nodes
     compile(scale, "README.md", "exec")
+    _run_on_tables(tables, tmp_path, monkeypatch)
     comment = re.search(r"explain_\)  # (.*)", first)[1]
     for part in comment.split("…"):
         assert part.strip() in model.explain_
     assert {"memory", "resume", "client"} <= set(gssl.execution.__wrapped__.__kwdefaults__)
+
+
+def _run_on_tables(code, tmp_path, monkeypatch):
+    """Run the README's lines about tables on small ones of these names."""
+    monkeypatch.chdir(tmp_path)
+    ids = [f"n{k}" for k in range(24)]
+    links = "".join(f"{ids[k]},{ids[(k + 3) % 24]}\n" for k in range(24))
+    (tmp_path / "links.csv").write_text(f"a,b\n{links}")
+    (tmp_path / "known.csv").write_text("id,label\n" + "".join(f"{ids[k]},c{k % 3}\n" for k in range(9)))
+    pd.DataFrame({"id": ids, "age": [20.0 * (k % 3) + k for k in range(24)]}).to_parquet("people.parquet")
+    names: dict[str, object] = {"gssl": gssl}
+    lines = code if importlib.util.find_spec("vl_convert") else code.rpartition("gssl.write_report")[0]
+    exec(lines, names)
+    assert len(names["model"].predictions(names["problem"])) == 24
 
 
 def test_the_readme_is_short():

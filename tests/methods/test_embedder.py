@@ -118,3 +118,13 @@ def test_an_embedder_fitted_with_a_graph_asks_for_one(problem):
     with pytest.raises(ValueError, match="fitted with a graph"):
         model.transform(problem.X)
     np.testing.assert_array_equal(model.transform(problem.X, adjacency=problem.A), model.embedding_)
+
+
+def test_an_embedder_names_the_classifier_that_predicts():
+    data = gssl.datasets.load("karate")
+    model = gssl.SGC().fit(data.features, data.labels, adjacency=data.adjacency)
+    message = r"use EmbeddingClassifier\(SGC\(\.\.\.\)\), which has predict\."
+    with pytest.raises(AttributeError, match=message):
+        model.predict(data.features)
+    with pytest.raises(AttributeError, match=r"'SGC' object has no attribute 'spell_'"):
+        _ = model.spell_

@@ -15,7 +15,7 @@ pytest.importorskip("torch_geometric", reason="torch-geometric is not installed"
 
 import gssl  # noqa: E402
 from gssl.graph import sample_negatives  # noqa: E402
-from gssl.scale.execution import watching  # noqa: E402
+from gssl.scale.progress import watching  # noqa: E402
 from gssl.torch.links import sparse_csr_of  # noqa: E402
 from gssl.torch.training import seeded  # noqa: E402
 from reproduction.networks import EMBEDDERS, build, embedder  # noqa: E402

@@ -202,7 +202,7 @@ def test_without_gensim_the_extra_is_named(problem, monkeypatch):
 
 
 def test_progress_is_told(problem):
-    from gssl.scale.execution import watching
+    from gssl.scale.progress import watching
 
     seen = []
     with watching(lambda done, total: seen.append((done, total))):

@@ -13,8 +13,9 @@ from gssl.operators import Filters, get_threads, normalized_adjacency
 from gssl.scale import cluster as cluster_module
 from gssl.scale import worker
 from gssl.scale.cluster import Cluster, ClusterExecution
-from gssl.scale.execution import InMemory, Task, watching
+from gssl.scale.execution import InMemory, Task
 from gssl.scale.memory import SlabPlan
+from gssl.scale.progress import watching
 from gssl.scale.worker import FileColumns, FileSlab
 
 distributed = pytest.importorskip("distributed", reason="the extra 'distributed' is not installed")

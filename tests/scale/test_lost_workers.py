@@ -11,8 +11,9 @@ import gssl
 from gssl.operators import Filters, normalized_adjacency
 from gssl.scale import cluster as cluster_module
 from gssl.scale.cluster import Cluster, ClusterExecution
-from gssl.scale.execution import Task, watching
+from gssl.scale.execution import Task
 from gssl.scale.memory import SlabPlan
+from gssl.scale.progress import watching
 
 distributed = pytest.importorskip("distributed", reason="the extra 'distributed' is not installed")
 dask = pytest.importorskip("dask", reason="the extra 'distributed' is not installed")

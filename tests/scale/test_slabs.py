@@ -12,7 +12,8 @@ from scipy.sparse import csr_array
 import gssl
 from gssl.operators import DenseEmbedding, Filters, Pull, normalized_adjacency
 from gssl.scale import columns
-from gssl.scale.execution import InMemory, Task, watching
+from gssl.scale.execution import InMemory, Task
+from gssl.scale.progress import watching
 from gssl.scale.slabs import SlabEmbedding, SlabExecution
 
 EMBEDDERS = [

@@ -10,7 +10,7 @@ from scipy.sparse import csr_array
 from threadpoolctl import threadpool_limits
 
 import gssl
-from gssl.scale.execution import watching
+from gssl.scale.progress import watching
 from gssl.selection.candidates import candidates
 
 

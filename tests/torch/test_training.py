@@ -12,7 +12,7 @@ pytest.importorskip("torch_geometric", reason="torch-geometric is not installed"
 from tests.torch.networks import Scores, make  # noqa: E402
 from torch.nn.functional import cross_entropy  # noqa: E402
 
-from gssl.scale.execution import watching  # noqa: E402
+from gssl.scale.progress import watching  # noqa: E402
 
 
 def test_training_is_adam_on_cross_entropy(blocks):

@@ -4,6 +4,7 @@ import shlex
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -80,20 +81,23 @@ def run_classify(run: Run, outputs: Outputs, probabilities: bool) -> None:
     if outputs.save is not None:
         terminal.say(f"model: {outputs.save} ({write_size(outputs.save.stat().st_size)})")
     if outputs.report is not None:
-        from gssl.cli.run_page import write_run_page
+        from gssl.report import write_report
 
         with terminal.stage("report"):
-            write_run_page(
-                outputs.report,
-                problem,
+            shown = write_report(
                 model,
-                predictions,
-                held_out,
-                name=_graph_name(inputs),
-                command=shlex.join(["gssl", *sys.argv[1:]]),
+                problem,
+                outputs.report,
+                title=f"{len(problem.y):,} nodes of {_graph_name(inputs)}",
                 truth=truth,
-                terminal=terminal,
+                predictions=predictions,
+                held_out=held_out,
+                command=shlex.join(["gssl", *sys.argv[1:]]),
+                notes=terminal.notes,
+                seconds=perf_counter() - terminal.start,
             )
+        if held_out is None and shown is not None:
+            terminal.say(shown.summary)
         terminal.say(f"report: {outputs.report}")
     terminal.finish()
 
@@ -172,7 +176,7 @@ def _save(model: Any, path: Path, problem: Problem, terminal: Terminal) -> None:
 
 def _read_truth(table: str, problem: Problem, inputs: Inputs) -> Labels:
     """Read true labels; raise unless at least one belongs to a node without a given label."""
-    from gssl.cli.run_page import nodes_with_new_truth
+    from gssl.report.contents import nodes_with_new_truth
 
     truth = read_labels(table, na=inputs.na or None, header=inputs.header)
     truth = truth if problem.kinds is None else problem.kinds.resolve(truth)

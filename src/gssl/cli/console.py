@@ -13,7 +13,7 @@ from typing import Any
 from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-from gssl.scale.execution import watching
+from gssl.scale.progress import observing, watching
 from gssl.wording import printable, write_size
 
 # seconds between progress lines in a pipe
@@ -32,7 +32,8 @@ class _Log(logging.Handler):
         self.kinds: set[str] = set()
 
     def emit(self, record: logging.LogRecord) -> None:
-        if record.msg in self.kinds and not self.every:
+        # steps are shown by the terminal itself
+        if hasattr(record, "step") or (record.msg in self.kinds and not self.every):
             return
         self.kinds.add(str(record.msg))
         self.console.print(f"note: {printable(record.getMessage())}", soft_wrap=True)
@@ -92,7 +93,7 @@ class Terminal:
         stage = self._stage = Stage(name)
         shown = self._bar(stage) if self.err.is_terminal else self._heartbeat(stage)
         try:
-            with shown:
+            with shown, observing(self):
                 yield stage
         finally:
             self._stage = None

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from pathlib import Path
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -64,19 +65,18 @@ def run_demo(out: Path, draws: int, seed: int, start: float) -> None:
     command = f"gssl demo --seed {seed}" if seed else "gssl demo"
     truth = Labels(problem.node_ids, names, "Cora")
     try:
-        from gssl.cli.run_page import write_run_page
+        from gssl.report import write_report
 
         with terminal.stage("report"):
-            write_run_page(
-                out / "report.html",
-                problem,
+            write_report(
                 model,
-                predictions,
-                held_out,
-                name="the Cora citation graph",
-                command=command,
+                problem,
+                out / "report.html",
+                title=f"{data.n_nodes:,} nodes of the Cora citation graph",
                 truth=truth,
-                terminal=terminal,
+                command=command,
+                notes=terminal.notes,
+                seconds=perf_counter() - terminal.start,
             )
     except ImportError as error:
         # the report needs an optional dependency

@@ -10,13 +10,14 @@ from scipy.sparse import issparse
 from gssl.cli.choice import create, embedder_names
 from gssl.cli.classify import withhold_unsure, write_table
 from gssl.cli.console import Terminal
-from gssl.cli.reading import check_outputs, link_neighbours, refuse_if_too_large
+from gssl.cli.reading import check_outputs, refuse_if_too_large
 from gssl.cli.run import Run, load_saved, read_preparation
 from gssl.evaluation import held_out_if_known
 from gssl.graph.mapped import nonzero_rows
 from gssl.io import Problem, extend, tabulate, write_embeddings
 from gssl.io.predictions import EMBEDDINGS
 from gssl.io.problem import differing_rows, positions_of
+from gssl.io.reading import link_neighbours
 from gssl.methods.labels import UNLABELLED, decide
 from gssl.report import classification_table
 from gssl.selection import CalibratedClassifier
@@ -42,7 +43,8 @@ def run_predict(run: Run, model_path: Path, out: Path, probabilities: bool) -> N
         _refuse_other_nodes(model, model_path)
     with terminal.stage("predicting"), terminal.step(""):
         if joined is None:
-            problem = link_neighbours(problem, inputs, terminal) if known is not None else problem
+            if known is not None and inputs.knn is not None:
+                problem = link_neighbours(problem, inputs.knn)
             P, informed = model.predict_informed(problem.features, problem.adjacency)
             chosen, labels = decide(P, informed, model.fit_codes), None
         else:
@@ -102,7 +104,8 @@ def _join_known(
         rows = f"{counted(n_differ, 'row')} of {run.inputs.features}"
         terminal.note(f"not used, because {path} knows other features of these nodes: {rows}")
     joined, positions = extend(known, problem)
-    return link_neighbours(joined, run.inputs, terminal), positions
+    knn = run.inputs.knn
+    return joined if knn is None else link_neighbours(joined, knn), positions
 
 
 def _predict_joined(

@@ -1,39 +1,20 @@
 """Read the tables named on the command line into a problem."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from scipy.sparse import issparse
-
 from gssl.cli.console import Terminal
-from gssl.graph import knn_graph
-from gssl.graph.mapped import iterate_blocks, mapped_file
-from gssl.io import (
-    Features,
-    GraphStore,
-    Preparation,
-    Problem,
-    assemble,
-    join_store,
-    open_graph_store,
-    read_edges,
-    read_features,
-    read_labels,
-    read_nodes,
-)
+from gssl.graph.mapped import mapped_file
+from gssl.io import Preparation, Problem, read
 from gssl.io.atomic import check_writable
-from gssl.io.feature_slabs import map_features
 from gssl.io.table_writing import TABLES, check_suffix, refuse_overwrite
 from gssl.methods.base import GraphClassifier
 from gssl.methods.embedder import Embedder
 from gssl.scale.memory import available_memory
-from gssl.wording import quoted, write_size
-
-# a feature with a larger share of the sum of absolute values is noted
-_DOMINANT = 0.95
+from gssl.scale.progress import observing
+from gssl.wording import write_size
 
 
 @dataclass(frozen=True)
@@ -68,6 +49,17 @@ class Inputs:
         """The tables that were given."""
         given = (self.edges, self.graph, self.features, self.labels, self.nodes)
         return [table for table in given if table is not None]
+
+    def check(self) -> None:
+        """Raise if options contradict each other, or if there is no graph."""
+        for option, value in (("--edges", self.edges), ("--knn", self.knn)):
+            if self.graph is not None and value is not None:
+                raise ValueError(f"--graph cannot be combined with {option}: leave one out.")
+        if self.graph is None and self.edges is None and self.knn is None:
+            raise ValueError("there is no graph: give --edges, or --knn with --features to build one.")
+        if self.features is None and (self.knn is not None or self.text):
+            option = "--knn" if self.knn is not None else "--text"
+            raise ValueError(f"{option} needs features: give --features.")
 
     def sources(self) -> list[str | None]:
         """Return the input files, which no output may overwrite."""
@@ -104,110 +96,12 @@ def read_problem(
     memory: Any = None,
     known: Problem | None = None,
 ) -> Problem:
-    """Read tables, prepare features, join all by id, and print notes about the data.
-
-    ``preparation`` is that of a saved model; if None, it is fitted to the features according to
-    ``--normalize``. With a budget in ``memory``, numeric features are kept in a temporary file. Nodes of
-    ``known``, the problem of a saved model, need no row of features, and are not linked by ``--knn`` here.
-    """
-    store = None if inputs.graph is None else _open_store(inputs)
-    if store is None and inputs.edges is None and inputs.knn is None:
-        raise ValueError("there is no graph: give --edges, or --knn with --features to build one.")
-    if inputs.features is None and (inputs.knn is not None or inputs.text):
-        option = "--knn" if inputs.knn is not None else "--text"
-        raise ValueError(f"{option} needs features: give --features.")
-    nodes = edges = features = labels = None
-    if inputs.nodes is not None:
-        with terminal.step("reading nodes"):
-            nodes = read_nodes(inputs.nodes, header=inputs.header)
-    if inputs.edges is not None:
-        with terminal.step("reading edges"):
-            edges = read_edges(
-                inputs.edges,
-                inputs.edge_columns or None,
-                header=inputs.header,
-                two_sided=inputs.two_sided,
-                strict=inputs.strict,
-            )
-    if inputs.features is not None:
-        with terminal.step("reading features"):
-            features = _read_features(inputs, store, preparation, memory)
-        with terminal.step("preparing features"):
-            if preparation is None:
-                preparation = Preparation.fit(features, inputs.normalize)
-                features = replace(features, notes=[*features.notes, *preparation.notes])
-            features = preparation.apply(features, strict=inputs.strict)
-    if inputs.labels is not None:
-        with terminal.step("reading labels"):
-            columns = inputs.label_columns or None
-            labels = read_labels(inputs.labels, columns, na=inputs.na or None, header=inputs.header)
-    for part in (nodes, edges, features, labels):
-        # print notes now, because one may explain why joining fails
-        terminal.note(*([] if part is None else part.notes))
-    with terminal.step("joining tables"):
-        problem = (
-            assemble(edges, features, labels, nodes=nodes, strict=inputs.strict, known=known)
-            if store is None
-            else join_store(store, features, labels, nodes=nodes, strict=inputs.strict)
-        )
-    problem = replace(problem, preparation=preparation)
-    if known is None:
-        problem = link_neighbours(problem, inputs, terminal)
-    terminal.note(*problem.notes, *_dominance_notes(problem))
-    return problem
-
-
-def link_neighbours(problem: Problem, inputs: Inputs, terminal: Terminal) -> Problem:
-    """Add links to nearest neighbours, if ``--knn`` is given."""
-    if inputs.knn is None:
-        return problem
-    with terminal.step("finding neighbours"):
-        neighbours = knn_graph(problem.features, inputs.knn).astype(problem.adjacency.dtype)
-        return replace(problem, adjacency=problem.adjacency.maximum(neighbours))
-
-
-def _read_features(
-    inputs: Inputs, store: GraphStore | None, preparation: Preparation | None, memory: Any
-) -> Features:
-    """Read features into memory, or with a budget into a file unless text or kNN needs them in memory."""
-    source = str(inputs.features)
-    options: dict[str, Any] = {
-        "id": inputs.id_column,
-        "header": inputs.header,
-        "encoding": None if preparation is None else preparation.encoding,
-        "strict": inputs.strict,
-    }
-    if memory is None or inputs.text or inputs.knn is not None:
-        return read_features(source, text=inputs.text, **options)
-    return map_features(source, store=store, memory_budget=memory, **options)
-
-
-def _open_store(inputs: Inputs) -> GraphStore:
-    """Open the store of ``--graph``, which cannot be combined with other graphs."""
-    for option, value in (("--edges", inputs.edges), ("--knn", inputs.knn)):
-        if value is not None:
-            raise ValueError(f"--graph cannot be combined with {option}: leave one out.")
-    return open_graph_store(str(inputs.graph))
-
-
-def _dominance_notes(problem: Problem) -> list[str]:
-    """Return a note if one feature dominates all others, such as a year beside word counts."""
-    X = problem.features
-    if X is None or X.shape[1] < 2 or not X.shape[0]:
-        return []
-    sizes = np.zeros(X.shape[1])
-    for rows, columns in iterate_blocks(X):
-        part = X if issparse(X) else X[rows, columns]
-        sizes[columns] += np.asarray(abs(part).sum(axis=0, dtype=np.float64)).ravel()
-    largest = int(sizes.argmax())
-    share = sizes[largest] / sizes.sum() if sizes.any() else 0.0
-    if share < _DOMINANT:
-        return []
-    name = problem.feature_names[largest]
-    return [
-        f"feature {quoted(name)} makes up {share:.1%} of all features and dominates the others: scale it or "
-        "leave it out."
-    ]
+    """Read the tables of a command by :func:`gssl.read`, and print steps and notes."""
+    inputs.check()
+    options = vars(inputs) | {"header": inputs.header}
+    del options["no_header"]
+    with observing(terminal):
+        return read(**options, memory=memory, preparation=preparation, known=known)
 
 
 def refuse_if_too_large(problem: Problem, model: Any) -> None:

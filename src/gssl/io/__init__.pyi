@@ -34,5 +34,6 @@ from .problem import Problem as Problem
 from .problem import assemble as assemble
 from .problem import extend as extend
 from .problem import join_store as join_store
+from .reading import read as read
 from .table_reading import open_table as open_table
 from .table_writing import write_columns as write_columns

@@ -8,6 +8,7 @@ from typing import Any, get_type_hints
 import numpy as np
 
 from gssl.evaluation import HeldOut, held_out_if_known
+from gssl.frames import Tabular
 from gssl.io.atomic import whole_file
 from gssl.io.table_writing import check_suffix, write_columns
 from gssl.wording import quoted
@@ -43,8 +44,8 @@ class Prediction:
 _COLUMNS: dict[str, Any] = get_type_hints(Prediction)
 
 
-@dataclass(frozen=True, eq=False)
-class Predictions:
+@dataclass(frozen=True, eq=False, repr=False)
+class Predictions(Tabular):
     """The predictions for all nodes, as columns; iterating yields rows.
 
     Attributes
@@ -68,6 +69,13 @@ class Predictions:
     reached: np.ndarray
     distributions: np.ndarray
     class_names: tuple[str, ...]
+
+    def to_dict(self) -> dict[str, list[Any]]:
+        """Return a dict of columns: those of :class:`Prediction`."""
+        return {name: getattr(self, name).tolist() for name in _COLUMNS}
+
+    def __repr__(self) -> str:
+        return f"Predictions(nodes={len(self)}, classes={len(self.class_names)})"
 
     @property
     def doubted(self) -> np.ndarray:

@@ -1,10 +1,13 @@
 """A graph, its features and labels, joined by node id."""
 
 from dataclasses import dataclass, field, replace
+from html import escape
+from typing import Any
 
 import numpy as np
 from scipy.sparse import coo_array, csr_array, issparse, vstack
 
+from gssl.frames import Backend, html_table, installed_backend
 from gssl.graph.mapped import mapped_file, nonzero_rows
 from gssl.graph.simplify import declare_simple, simplify
 from gssl.io.edge_sides import NodeKinds
@@ -13,8 +16,10 @@ from gssl.io.feature_reading import Features
 from gssl.io.feature_slabs import take_rows_or_zeros
 from gssl.io.graph_store import GraphStore
 from gssl.io.label_tables import Labels, Nodes
+from gssl.io.predictions import Predictions, list_predictions, tabulate
 from gssl.io.preparation import Preparation
 from gssl.io.table_columns import missing_id_notes, spelling_hint
+from gssl.methods.labels import decide, decode_labels
 from gssl.operators import dense
 from gssl.wording import counted, listed
 
@@ -39,6 +44,8 @@ class Problem:
     kinds : NodeKinds or None
         Which node is of which kind, if the columns of the edges name two; its ``resolve`` finds the nodes
         that another table of labels names.
+    frames : str or None
+        The library of the data frames that it was read from: "pandas", "polars" or "pyarrow".
     """
 
     node_ids: np.ndarray
@@ -49,6 +56,7 @@ class Problem:
     feature_names: tuple[str, ...] = ()
     preparation: Preparation | None = None
     kinds: NodeKinds | None = None
+    frames: Backend | None = None
 
     @property
     def given(self) -> np.ndarray:
@@ -61,6 +69,28 @@ class Problem:
             f"Problem(nodes={len(self.node_ids)}, edges={self.adjacency.nnz // 2}, features={d}, "
             f"labels={int(self.given.sum())})"
         )
+
+    def _repr_html_(self) -> str:
+        names, counts = np.unique([str(label) for label in self.y if label is not None], return_counts=True)
+        classes = html_table({"class": names.tolist(), "labels": counts.tolist()})
+        notes = "".join(f"<li>{escape(text)}</li>" for text in self.notes)
+        return f"<p>{escape(repr(self))}</p>{classes if len(names) else ''}<ul>{notes}</ul>"
+
+    def tabulate(self, model: Any) -> Any:
+        """Return the predictions of a model for these nodes as a data frame."""
+        return predictions_of(model, self).to_frame(self.frames or installed_backend())
+
+
+def predictions_of(model: Any, problem: Problem) -> Predictions:
+    """Return the predictions of a fitted model for a problem, that of fit or another one."""
+    expected = decode_labels(model.classes_, model.fit_codes)
+    labels = [None if code < 0 else label for code, label in zip(model.fit_codes, expected, strict=True)]
+    if len(labels) == len(problem.y) and all(a == b for a, b in zip(labels, problem.y, strict=True)):
+        return list_predictions(model, problem.node_ids, problem.given)
+    P, informed = model.predict_informed(problem.features, problem.adjacency)
+    chosen = decide(P, informed, model.fit_codes)
+    classes = [str(name) for name in model.classes_]
+    return tabulate(problem.node_ids, P, classes, chosen, None, informed)
 
 
 def assemble(

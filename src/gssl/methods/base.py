@@ -1,13 +1,16 @@
 """Base class of classifiers."""
 
 from abc import ABCMeta, abstractmethod
+from html import escape
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import estimator_html_repr
 from sklearn.utils.validation import check_is_fitted
 
+from gssl.frames import html_table
 from gssl.graph import nearest_rows, reached_nodes
 from gssl.methods.inputs import (
     N_NEIGHBORS,
@@ -89,6 +92,10 @@ class GraphClassifier(Stateful, ClassifierMixin, BaseEstimator, metaclass=ABCMet
 
     def _start(self, X: Any, y: Any, adjacency: Any) -> tuple[Any, csr_array, np.ndarray]:
         """Check the inputs of fit; return features, graph and class codes."""
+        if y is None:
+            raise ValueError(
+                f"{type(self).__name__} needs labels: give y, or a problem of gssl.read, as in fit(problem)."
+            )
         X = check_optional_features(self, X, adjacency, reset=True)
         self.classes_, codes = encode_labels(y, n_nodes=X.shape[0])
         self._feature_exponent = safe_exponent(X)
@@ -223,6 +230,42 @@ class GraphClassifier(Stateful, ClassifierMixin, BaseEstimator, metaclass=ABCMet
         silent = unsure(self.label_distributions_, self.informed_, abstain)
         chosen = np.searchsorted(self.classes_, self.transduction_)
         return decode_labels(self.classes_, np.where(silent, UNLABELLED, chosen))
+
+    def predictions(self, problem: Any) -> Any:
+        """Return a table of the predictions for the nodes of a problem.
+
+        Parameters
+        ----------
+        problem : Problem
+            Of :func:`gssl.read`: that of fit, or another with the same features.
+
+        Returns
+        -------
+        data frame
+            Of the library that the problem was read from, else of pandas, polars or pyarrow, whichever is
+            installed: ``id``, ``label``, ``confidence`` and the other columns of
+            :class:`gssl.io.Prediction`.
+        """
+        check_is_fitted(self)
+        return problem.tabulate(self)
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: of a fitted model, its sentence, classes and leaderboard."""
+        diagram = str(estimator_html_repr(self))
+        if not hasattr(self, "label_distributions_"):
+            return diagram
+        names = [str(name) for name in self.classes_]
+        given = np.bincount(self._fit_codes[self._fit_codes != UNLABELLED], minlength=len(names))
+        predicted = np.bincount(np.searchsorted(self.classes_, self.transduction_), minlength=len(names))
+        classes = {"class": names, "given": given.tolist(), "predicted": predicted.tolist()}
+        parts = [f"<p>{escape(getattr(self, 'explain_', ''))}</p>", html_table(classes)]
+        board = getattr(self, "leaderboard_", None)
+        if board is not None and len(board):
+            parts.append(f"<details><summary>Leaderboard</summary>{board._repr_html_()}</details>")
+        return "".join([*parts, f"<details><summary>Parameters</summary>{diagram}</details>"])
+
+    def _repr_mimebundle_(self, **options: Any) -> dict[str, str]:
+        return {"text/plain": repr(self), "text/html": self._repr_html_()}
 
     def distributions_without(self, hidden: np.ndarray, *, with_priors: bool = True) -> np.ndarray | None:
         """Return the distributions of nodes with their labels hidden in fit, None if that needs a refit."""

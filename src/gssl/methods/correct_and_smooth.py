@@ -86,7 +86,7 @@ class CorrectAndSmooth(FittedParameters, GraphClassifier):
         self.depth = depth
 
     @replaces_state
-    def fit(self, X: Any, y: Any, *, adjacency: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, *, adjacency: Any = None) -> Self:
         """Fit the base, correct and smooth.
 
         Parameters

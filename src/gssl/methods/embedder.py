@@ -17,9 +17,11 @@ from gssl.methods.inputs import (
     check_number,
     check_optional_features,
 )
+from gssl.methods.state import unpack_problem
 from gssl.operators import Filters, Program, dense, normalized_adjacency
 from gssl.operators.program import FiltersOf
-from gssl.scale.execution import BUFFERS, Execution, Task, current_execution, report_progress
+from gssl.scale.execution import BUFFERS, Execution, Task, current_execution
+from gssl.scale.progress import report_progress
 
 
 class Embedder(FittedParameters, TransformerMixin, BaseEstimator, metaclass=ABCMeta):
@@ -80,6 +82,9 @@ class Embedder(FittedParameters, TransformerMixin, BaseEstimator, metaclass=ABCM
         -------
         self
         """
+        if hasattr(X, "node_ids"):
+            (X, _), named = unpack_problem((X,), {} if adjacency is None else {"adjacency": adjacency})
+            adjacency = named["adjacency"]
         self._check_parameters()
         execution = current_execution(self)
         X = check_optional_features(self, X, adjacency, reset=True)
@@ -114,6 +119,15 @@ class Embedder(FittedParameters, TransformerMixin, BaseEstimator, metaclass=ABCM
         A = check_graph(adjacency, X, allow_empty=True, build=needs_graph)
         filters = fitted._filters(A, X.dtype)
         return fitted._embed(X, filters, current_execution(fitted, resumes=False))
+
+    def __getattr__(self, name: str) -> Any:
+        kind = type(self).__name__
+        if name in ("predict", "predict_proba", "transduction_", "label_distributions_"):
+            raise AttributeError(
+                f"{kind} embeds nodes and does not classify them: use EmbeddingClassifier({kind}(...)), "
+                f"which has {name}."
+            )
+        raise AttributeError(f"{kind!r} object has no attribute {name!r}")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

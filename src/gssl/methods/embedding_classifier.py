@@ -77,7 +77,7 @@ class EmbeddingClassifier(GraphClassifier):
         self.priors = priors
 
     @replaces_state
-    def fit(self, X: Any, y: Any, *, adjacency: Any = None, validation: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, *, adjacency: Any = None, validation: Any = None) -> Self:
         """Embed every node and fit the head.
 
         Parameters

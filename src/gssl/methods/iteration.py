@@ -4,7 +4,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sized
 from typing import TypeVar
 
-from gssl.scale.execution import report_progress
+from gssl.scale.progress import report_progress
 
 State = TypeVar("State")
 

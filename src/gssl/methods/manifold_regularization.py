@@ -83,7 +83,7 @@ class ManifoldRegularization(FittedParameters, GraphClassifier):
         self.tol = tol
 
     @replaces_state
-    def fit(self, X: Any, y: Any, *, adjacency: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, *, adjacency: Any = None) -> Self:
         """Solve for W.
 
         Parameters

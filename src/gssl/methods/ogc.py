@@ -29,7 +29,8 @@ from gssl.operators import (
     small_algebra,
     supervised_embedding,
 )
-from gssl.scale.execution import Execution, FinishedStep, current_execution, report_progress
+from gssl.scale.execution import Execution, FinishedStep, current_execution
+from gssl.scale.progress import report_progress
 
 
 @dataclass(frozen=True)
@@ -150,7 +151,7 @@ class OGC(OGCPrediction):
         self.priors = priors
 
     @replaces_state
-    def fit(self, X: Any, y: Any, *, adjacency: Any = None, anchors: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, *, adjacency: Any = None, anchors: Any = None) -> Self:
         """Learn embeddings and predictor together, and a distribution for every node.
 
         Parameters

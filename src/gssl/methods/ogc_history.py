@@ -14,7 +14,8 @@ from gssl.methods.inputs import FittedParameters
 from gssl.methods.labels import decode_labels
 from gssl.operators import Filters, Mixture, NormalizedAdjacency, Program, Pull, Step, mix, zeros
 from gssl.operators.program import FiltersOf
-from gssl.scale.execution import Task, current_execution, report_progress
+from gssl.scale.execution import Task, current_execution
+from gssl.scale.progress import report_progress
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,8 @@ from gssl.operators import (
     soft_labels,
 )
 from gssl.operators.program import AtNodes, FiltersOf
-from gssl.scale.execution import Task, current_execution, report_progress
+from gssl.scale.execution import Task, current_execution
+from gssl.scale.progress import report_progress
 
 # predictor for graphs without the nodes of fit: mean number of hops, maximum number of rows, ridge penalty
 _UNSEEN_HOPS, _UNSEEN_ROWS, _UNSEEN_PENALTY = 3, 4096, 1e-3

@@ -80,7 +80,7 @@ class LabelPropagation(FittedParameters, GraphClassifier):
         self.class_mass = class_mass
 
     @replaces_state
-    def fit(self, X: Any, y: Any, *, adjacency: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, *, adjacency: Any = None) -> Self:
         """Propagate the labels over the graph.
 
         Parameters

@@ -18,7 +18,8 @@ from gssl.methods.iteration import iterate, last
 from gssl.operators import Filters, Mixture, NormalizedAdjacency, Program, Step, mix
 from gssl.operators.convolution import row_sums, scaled_weights
 from gssl.operators.program import NOTHING, FiltersOf, State
-from gssl.scale.execution import Checkpoint, Execution, FinishedStep, Task, report_progress
+from gssl.scale.execution import Checkpoint, Execution, FinishedStep, Task
+from gssl.scale.progress import report_progress
 
 # steps between checkpoints
 CHECKPOINT = 64

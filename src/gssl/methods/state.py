@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from functools import wraps
-from typing import Concatenate, ParamSpec, Self, TypeVar
+from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
 Result = TypeVar("Result")
 Given = ParamSpec("Given")
@@ -32,11 +32,25 @@ def replaces_state(
     def run(self: Model, /, *args: Given.args, **options: Given.kwargs) -> Model:
         fresh = object.__new__(type(self))
         fresh.__dict__ = dict(self.__dict__)
-        method(fresh, *args, **options)
+        call: Any = method
+        given, named = unpack_problem(args, options)
+        call(fresh, *given, **named)
         self.__dict__ = fresh.__dict__
         return self
 
     return run
+
+
+def unpack_problem(args: tuple[Any, ...], options: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Return the arguments of a fit with a problem of :func:`gssl.read` replaced by its parts."""
+    problem: Any = args[0] if args else None
+    if not (hasattr(problem, "node_ids") and hasattr(problem, "adjacency") and hasattr(problem, "y")):
+        return args, options
+    if len(args) > 1 or options.keys() & {"y", "adjacency"}:
+        raise ValueError(
+            "a problem has its own labels and graph: call fit(problem), without y and adjacency."
+        )
+    return (problem.features, problem.y), {**options, "adjacency": problem.adjacency}
 
 
 def reads_state(

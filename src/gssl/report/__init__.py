@@ -1,4 +1,4 @@
-"""Tables for the terminal and HTML reports of a run; nothing is computed here.
+"""Tables for the terminal, and HTML reports of fitted models.
 
 Names are imported on first use.
 """

@@ -1,3 +1,4 @@
+from .contents import write_report as write_report
 from .page import MapPoint as MapPoint
 from .page import Page as Page
 from .page import check_extra as check_extra

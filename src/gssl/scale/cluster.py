@@ -28,8 +28,9 @@ from gssl.operators.embedding import TransposedRows
 from gssl.operators.program import FiltersOf
 from gssl.scale import worker
 from gssl.scale.columns import transposed_product
-from gssl.scale.execution import Task, report_progress
+from gssl.scale.execution import Task
 from gssl.scale.memory import Load, SlabPlan, embedding_load, graph_bytes, plan_slabs, spread_slabs
+from gssl.scale.progress import report_progress
 from gssl.scale.run_folder import RunFolder
 from gssl.scale.slabs import LazyStep, SlabExecution
 

@@ -6,7 +6,7 @@ A method writes its equations once, for any columns, and asks the current execut
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from importlib import import_module
@@ -19,6 +19,7 @@ from gssl.files import check_real_folder
 from gssl.operators import DenseEmbedding, Embedding, Filters
 from gssl.operators.program import FiltersOf
 from gssl.scale.memory import read_size
+from gssl.scale.progress import ProgressBar
 
 BACKENDS = ("numba", "torch")
 # default number of arrays as large as its input that a task holds at once: the input, two alternating
@@ -63,26 +64,6 @@ class Checkpoint:
 
     def replace(self, step: FinishedStep) -> None:
         """Record a step that makes the earlier ones unnecessary."""
-
-
-_watcher: ContextVar[Callable[[int, int | None], None] | None] = ContextVar("watcher", default=None)
-
-
-def report_progress(done: int, total: int | None) -> None:
-    """Report to :func:`watching` the number of steps done, and the most that there will be."""
-    watcher = _watcher.get()
-    if watcher is not None:
-        watcher(done, total)
-
-
-@contextmanager
-def watching(watcher: Callable[[int, int | None], None]) -> Iterator[None]:
-    """Call ``watcher(done, total)`` after each step of the loops in this block, for progress bars."""
-    token = _watcher.set(watcher)
-    try:
-        yield
-    finally:
-        _watcher.reset(token)
 
 
 class Execution(ABC):
@@ -138,6 +119,7 @@ class Settings:
     resume: Path | None = None
     backend: str = "numba"
     device: Any = None
+    progress: bool = False
 
     def __post_init__(self) -> None:
         if not isinstance(self.backend, str) or self.backend not in BACKENDS:
@@ -170,6 +152,7 @@ def execution(
     resume: Any = None,
     backend: str | None = None,
     device: Any = None,
+    progress: bool | None = None,
 ) -> Iterator[None]:
     """Choose where the fits in a block run; predictions are the same up to rounding.
 
@@ -191,6 +174,9 @@ def execution(
         torch use numba.
     device : str or torch.device, optional
         The device of torch. If None, a GPU if there is one, else the CPU.
+    progress : bool, default=False
+        Whether to show a progress bar, in a terminal or a notebook. The logger ``gssl`` has the same steps at
+        level INFO.
 
     Examples
     --------
@@ -207,13 +193,17 @@ def execution(
         "resume": None if resume is None else Path(resume),
         "backend": backend,
         "device": device,
+        "progress": progress,
     }
     if client is not None:
         from gssl.scale.cluster import check_client
 
         check_client(client)
     named = {name: value for name, value in given.items() if value is not None}
-    with _using(replace(_settings.get(), **named)):
+    outer = _settings.get()
+    settings = replace(outer, **named)
+    bar = ProgressBar().shown() if settings.progress and not outer.progress else nullcontext()
+    with _using(settings), bar:
         yield
 
 

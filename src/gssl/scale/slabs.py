@@ -14,8 +14,9 @@ from gssl.operators.embedding import TransposedRows
 from gssl.operators.program import FiltersOf
 from gssl.scale.checkpoint import StepCheckpoint, claim, identity
 from gssl.scale.columns import ColumnSource, add_product, transposed_product
-from gssl.scale.execution import Checkpoint, Execution, Task, report_progress
+from gssl.scale.execution import Checkpoint, Execution, Task
 from gssl.scale.memory import Load, SlabPlan, available_memory, embedding_load, graph_bytes, plan_slabs
+from gssl.scale.progress import report_progress
 from gssl.scale.results import Results
 from gssl.scale.run_folder import RunFolder
 

@@ -1,12 +1,14 @@
 """Find given labels that may be wrong: those that a model contradicts when they are hidden from it."""
 
 from dataclasses import dataclass
+from html import escape
 from typing import Any
 
 import numpy as np
 from scipy.special import softmax
 
 from gssl.evaluation.holdout import HeldOut, held_out_distributions, held_out_if_known
+from gssl.frames import Tabular
 from gssl.methods.ridge import Ridge, keep_class_mass, leave_one_out
 from gssl.methods.softmax import fit_softmax_map, inverse_temperatures
 from gssl.operators import small_algebra
@@ -29,8 +31,8 @@ _PULL = 0.1
 _BATCH = 1 << 24
 
 
-@dataclass(frozen=True, eq=False)
-class Audit:
+@dataclass(frozen=True, eq=False, repr=False)
+class Audit(Tabular):
     """Given labels, the most doubtful first.
 
     Attributes
@@ -80,6 +82,16 @@ class Audit:
             "assuming that a wrong label may be of any other class. The model contradicts "
             f"{self.n_contradicted:,} labels while they are hidden, in part by its own errors."
         )
+
+    def to_dict(self) -> dict[str, list[Any]]:
+        """Return a dict of columns, with nodes as ids."""
+        return self.columns()
+
+    def __repr__(self) -> str:
+        return f"Audit of {len(self):,} labels\n{self.summary}"
+
+    def _repr_html_(self) -> str:
+        return f"<p>{escape(self.summary)}</p>{super()._repr_html_()}"
 
     def columns(self, node_ids: Any = None) -> dict[str, list[Any]]:
         """Return a dict of columns; ids are node indices if ``node_ids`` is None."""

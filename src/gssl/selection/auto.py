@@ -137,7 +137,7 @@ class AutoClassifier(FittedParameters, GraphClassifier):
         self.time_budget = time_budget
 
     @replaces_state
-    def fit(self, X: Any, y: Any, *, adjacency: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, *, adjacency: Any = None) -> Self:
         """Choose models by leave-one-out and predict every node.
 
         Parameters

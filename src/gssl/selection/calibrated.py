@@ -116,7 +116,7 @@ class CalibratedClassifier(FittedParameters, SetPredictor):
         return EmbeddingClassifier() if self.classifier is None else self.classifier
 
     @replaces_state
-    def fit(self, /, X: Any, y: Any, *, adjacency: Any = None, **options: Any) -> Self:
+    def fit(self, /, X: Any, y: Any = None, *, adjacency: Any = None, **options: Any) -> Self:
         """Fit the classifier to all labels, and calibrate it on hidden ones.
 
         Parameters

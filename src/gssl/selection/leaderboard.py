@@ -2,7 +2,9 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, fields
-from typing import Any, Literal, overload
+from typing import Any, overload
+
+from gssl.frames import Tabular
 
 
 @dataclass(frozen=True)
@@ -22,7 +24,7 @@ class Entry:
     chosen: bool
 
 
-class Leaderboard(Sequence[Entry]):
+class Leaderboard(Tabular, Sequence[Entry]):
     """A sequence of entries that prints as a table and converts to a data frame.
 
     Parameters
@@ -69,24 +71,6 @@ class Leaderboard(Sequence[Entry]):
     def to_records(self) -> list[dict[str, Any]]:
         """Return a list of one dict per entry."""
         return [asdict(entry) for entry in self]
-
-    def to_frame(self, backend: Literal["pandas", "polars", "pyarrow"] = "pandas") -> Any:
-        """Return a pandas or polars data frame, or a pyarrow table.
-
-        Parameters
-        ----------
-        backend : {"pandas", "polars", "pyarrow"}, default="pandas"
-        """
-        import narwhals as nw
-
-        try:
-            return nw.from_dict(self.to_dict(), backend=backend).to_native()
-        except ModuleNotFoundError as error:
-            raise ModuleNotFoundError(f"{backend} is not installed: pip install {backend}.") from error
-
-    def to_pandas(self) -> Any:
-        """Return a pandas data frame: see :meth:`to_frame`."""
-        return self.to_frame("pandas")
 
     def __repr__(self) -> str:
         rows = [("model", "settings", "score", "seconds", "chosen")]

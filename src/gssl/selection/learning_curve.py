@@ -1,11 +1,13 @@
 """Learning curves: accuracy against the number of labels, and how many labels a target needs."""
 
 from dataclasses import dataclass, replace
+from html import escape
 from typing import Any
 
 import numpy as np
 from scipy.special import softmax
 
+from gssl.frames import Tabular
 from gssl.methods.labels import UNLABELLED
 from gssl.methods.ridge import Ridge
 from gssl.operators import small_algebra
@@ -34,8 +36,8 @@ _MEMBERS = 4
 _MANY_LABELS = 1000
 
 
-@dataclass(frozen=True, eq=False)
-class LearningCurve:
+@dataclass(frozen=True, eq=False, repr=False)
+class LearningCurve(Tabular):
     r"""Accuracy against the number of labels: :math:`a - b\, n^{-c}`, with its uncertainty.
 
     Attributes
@@ -56,6 +58,16 @@ class LearningCurve:
     accuracy: np.ndarray
     target: float | None
     samples: np.ndarray
+
+    def to_dict(self) -> dict[str, list[Any]]:
+        """Return a dict of columns: numbers of labels, and the accuracy with each."""
+        return {"labels": self.sizes.tolist(), "accuracy": self.accuracy.tolist()}
+
+    def __repr__(self) -> str:
+        return f"LearningCurve: {self.text()}"
+
+    def _repr_html_(self) -> str:
+        return f"<p>{escape(self.text())}</p>{super()._repr_html_()}"
 
     def at(self, n: float) -> tuple[float, float, float]:
         """Return the median accuracy with n labels, and a 90 % interval."""

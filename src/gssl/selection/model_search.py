@@ -17,6 +17,7 @@ from gssl.evaluation.metrics import score_error
 from gssl.methods import LabelPropagation, LabelSpreading
 from gssl.methods.softmax import inverse_temperatures
 from gssl.scale.execution import Execution
+from gssl.scale.progress import step
 from gssl.selection.candidates import default_candidates
 from gssl.selection.ensemble import Ensemble, Fit, FittedEnsemble, Targets
 from gssl.selection.filtered_rows import FilteredRows, product_limit
@@ -95,10 +96,13 @@ def select_models(
     if not views:
         return _spread_labels(try_rivals(), hidden, facts)
     comparison = Comparison(views, A, hidden, depth, execution, deadline, spread_nodes(keys, TEACHERS))
-    trials, chosen = comparison.compare()
+    with step("comparing models"):
+        trials, chosen = comparison.compare()
     ensemble = comparison.ensemble(chosen)
-    taught, logits = comparison.judge_self_training(ensemble)
-    rivals = try_rivals()
+    with step("self-training"):
+        taught, logits = comparison.judge_self_training(ensemble)
+    with step("spreading labels"):
+        rivals = try_rivals()
     win = clear_winner(rivals, hidden, logits, has_features=has_features)
     board = [*(tabulate_trials(trials, chosen if win is None else []) if hidden.folds else ())]
     board += [replace(rival.entry, chosen=win is not None and rival is win[0]) for rival in rivals]
@@ -110,7 +114,8 @@ def select_models(
 
     targets = comparison.targets()
     if taught:
-        (targets,) = taught_targets(ensemble, [targets], comparison.teachers)
+        with step("learning from unlabelled nodes"):
+            (targets,) = taught_targets(ensemble, [targets], comparison.teachers)
     sharpness = _sharpness(hidden, logits)
     average = FittedEnsemble(ensemble, targets, hidden.labels, sharpness)
     held_out = softmax(sharpness * logits, axis=1)

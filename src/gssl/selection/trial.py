@@ -10,7 +10,7 @@ from scipy.special import log_softmax
 from gssl.evaluation.metrics import score_error
 from gssl.methods.ridge import keep_class_mass, leave_one_out, mean_square
 from gssl.methods.softmax import SoftmaxMap, fit_softmax_map, inverse_temperatures
-from gssl.scale.execution import report_progress, watching
+from gssl.scale.progress import report_progress, watching
 from gssl.selection.candidates import Filter, candidates
 from gssl.selection.filtered_rows import FilteredRows
 from gssl.selection.leaderboard import Entry, Leaderboard, in_order

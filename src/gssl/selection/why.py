@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from html import escape
 from typing import Any
 
 import numpy as np
@@ -58,7 +59,7 @@ class Voice:
     path: tuple[int, ...] | None
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Explanation:
     r"""The scores of a node as a sum of shares.
 
@@ -110,6 +111,12 @@ class Explanation:
     voices: list[Voice]
     note: str = ""
     beside: "Explanation | None" = None
+
+    def __repr__(self) -> str:
+        return self.text()
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{escape(self.text())}</pre>"
 
     def lead(self, scores: np.ndarray) -> np.ndarray:
         """Return how much scores or shares favour the predicted class over the runner-up."""

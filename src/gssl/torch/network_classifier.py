@@ -96,7 +96,7 @@ class NetworkClassifier(GraphClassifier):
         self.random_state = random_state
 
     @replaces_state
-    def fit(self, X: Any, y: Any, *, adjacency: Any = None, validation: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, *, adjacency: Any = None, validation: Any = None) -> Self:
         """Train the network on the labelled nodes and predict all nodes.
 
         Parameters

@@ -1,20 +1,28 @@
-"""Compute what the report of a run shows, and write the page."""
+"""Compute what a report shows, and write the page."""
 
+import sys
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from time import perf_counter
 from typing import Any
 
 import numpy as np
 import scipy
 import sklearn
 
-import gssl
-from gssl.cli.console import Terminal
-from gssl.evaluation import Confusion, HeldOut, confusion_matrix, graph_health, held_out_accuracy, node_map
+from gssl.evaluation import (
+    Confusion,
+    HeldOut,
+    confusion_matrix,
+    graph_health,
+    held_out_accuracy,
+    held_out_if_known,
+    node_map,
+)
 from gssl.graph import check_adjacency
 from gssl.io import Labels, Predictions, Problem, list_predictions
-from gssl.report import MapPoint, Page, write_page
+from gssl.report.page import MapPoint, Page, check_extra, write_page
+from gssl.scale.progress import note, report_progress, step
 from gssl.selection import audit, learning_curve, suggestions, why
 from gssl.selection.suggestion import smoothed_signature
 
@@ -28,53 +36,101 @@ _EXPLAINED = 3
 _FEW_FOLDS = 3
 
 
-def write_run_page(
-    path: Path,
-    problem: Problem,
+def write_report(
     model: Any,
-    predictions: Predictions,
-    held_out: HeldOut | None,
+    problem: Problem,
+    path: str | Path,
     *,
-    name: str,
-    command: str,
-    truth: Labels | None,
-    terminal: Terminal,
-) -> None:
-    """Compute everything that the report shows, and write it."""
+    title: str | None = None,
+    truth: Labels | None = None,
+    predictions: Predictions | None = None,
+    held_out: HeldOut | None = None,
+    command: str = "",
+    notes: Sequence[str] | None = None,
+    seconds: float = 0.0,
+) -> HeldOut | None:
+    """Write a page about a fitted model: predictions, accuracy, doubtful labels, explanations and a map.
+
+    Everything on the page is computed here. It is one HTML file that needs no network.
+
+    Parameters
+    ----------
+    model : fitted classifier
+    problem : Problem
+        That of fit: see :func:`gssl.read`.
+    path : path
+    title : str, optional
+        What was classified; the number of nodes if None.
+    truth : Labels, optional
+        True labels of nodes that the model was not given, to compare with.
+    predictions : Predictions, optional
+        To show others than those of the model, such as with labels withheld.
+    held_out : HeldOut, optional
+        The model's predictions for hidden labels, if already known.
+    command : str, optional
+        The command line of the run.
+    notes : sequence of str, optional
+        Notes about the data; those of the problem if None.
+    seconds : float, optional
+        The duration of the run.
+
+    Returns
+    -------
+    HeldOut or None
+        The model's predictions for hidden labels that the page shows, None if no label could be hidden.
+
+    Examples
+    --------
+    >>> import gssl, tempfile, pandas as pd
+    >>> links = pd.DataFrame({"src": list("abcabd"), "dst": list("bcadee")})
+    >>> known = pd.DataFrame({"id": list("abde"), "label": ["spy", "spy", "cook", "cook"]})
+    >>> problem = gssl.read(links, labels=known)
+    >>> model = gssl.LabelSpreading().fit(problem)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     held_out = gssl.write_report(model, problem, f"{folder}/page.html")
+    >>> held_out.n_labels
+    4
+    """
+    check_extra()
     y, A, X = problem.y, problem.adjacency, problem.features
-    if held_out is None:
-        held_out = _held_out(model, problem, terminal)
-        if held_out is not None:
-            known = list_predictions(model, problem.node_ids, problem.given, held_out=held_out)
+    known = held_out_if_known(model) if held_out is None else held_out
+    if predictions is None:
+        predictions = list_predictions(model, problem.node_ids, problem.given, held_out=known)
+    if known is None:
+        known = _held_out(model, problem)
+        if known is not None:
+            shown = list_predictions(model, problem.node_ids, problem.given, held_out=known)
             # keep labels empty where the model abstained
-            predictions = replace(known, label=predictions.label)
-    with terminal.step("choosing nodes to label next"):
+            predictions = replace(shown, label=predictions.label)
+    with step("choosing nodes to label next"):
         signature = smoothed_signature(X, check_adjacency(A, allow_empty=True))
         picks = suggestions(model, _N_SUGGESTIONS, signature=signature)
-    with terminal.step("drawing the map"):
+    with step("drawing the map"):
         points = _points(_map_rows(model, problem, signature), predictions)
-    with terminal.step("checking labels"):
-        audited = None if held_out is None else audit(model, changes=0, held_out=held_out)
+    with step("checking labels"):
+        audited = None if known is None else audit(model, changes=0, held_out=known)
         doubted = (
             [] if audited is None else audited.nodes[audited.given != audited.says][:_EXPLAINED].tolist()
         )
         explained = [*doubted, *(pick.node for pick in picks[:_EXPLAINED])]
         # some methods cannot be explained, and some have no learning curve
         reasons, curve = _if_possible(why, model, explained), _if_possible(learning_curve, model)
-        if curve is not None and held_out is not None and held_out.tells:
-            curve = curve.moved_to(held_out.accuracy)  # so that the page shows a single accuracy
+        if curve is not None and known is not None and known.tells:
+            curve = curve.moved_to(known.accuracy)  # so that the page shows a single accuracy
     # computing the losses of the iterations takes as long as the fit
     small = X is not None and np.prod(X.shape) <= _MAX_EMBEDDING_SIZE
     page = Page(
-        title=f"{len(y):,} nodes of {name}",
+        title=f"{len(y):,} nodes" if title is None else title,
         command=command,
         health=graph_health(A, y, None if X is None else X.shape[1]),
-        versions={module.__name__: module.__version__ for module in (gssl, np, scipy, sklearn)},
-        seconds=perf_counter() - terminal.start,
-        notes=tuple(terminal.notes),
+        versions={
+            module.__name__: module.__version__ for module in (sys.modules["gssl"], np, scipy, sklearn)
+        },
+        seconds=seconds,
+        notes=tuple(problem.notes if notes is None else notes),
         explain=getattr(model, "explain_", ""),
         predictions=predictions,
-        held_out=held_out,
+        held_out=known,
         history=getattr(model, "history_", None) if small else None,
         confusion=None if truth is None else _confusion(truth, predictions),
         points=points,
@@ -84,22 +140,26 @@ def write_run_page(
         feature_names=problem.feature_names,
         learning_curve=curve,
     )
-    with terminal.step("writing the report"):
-        write_page(path, page)
+    with step("writing the report"):
+        write_page(Path(path), page)
+    return known
 
 
-def _held_out(model: Any, problem: Problem, terminal: Terminal) -> HeldOut | None:
-    with terminal.step("estimating accuracy") as move:
+def _held_out(model: Any, problem: Problem) -> HeldOut | None:
+    with step("estimating accuracy"):
         try:
-            held_out = held_out_accuracy(
-                model, problem.features, problem.y, problem.adjacency, n_folds=_FEW_FOLDS, on_fold=move
+            return held_out_accuracy(
+                model,
+                problem.features,
+                problem.y,
+                problem.adjacency,
+                n_folds=_FEW_FOLDS,
+                on_fold=report_progress,
             )
         except ValueError as error:
             # too few labels to hide any: the report shows no estimate
-            terminal.note(f"no accuracy estimate: {error}")
+            note(f"no accuracy estimate: {error}")
             return None
-    terminal.say(held_out.summary)
-    return held_out
 
 
 def _if_possible(compute: Any, *inputs: Any) -> Any:

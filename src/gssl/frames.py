@@ -1,0 +1,88 @@
+"""Results that are tables: data frames of any library, and HTML in a notebook."""
+
+from abc import ABC, abstractmethod
+from html import escape
+from importlib.util import find_spec
+from typing import Any, Literal
+
+Backend = Literal["pandas", "polars", "pyarrow"]
+BACKENDS: tuple[Backend, ...] = ("pandas", "polars", "pyarrow")
+# rows of a table that a notebook shows
+_SHOWN = 20
+
+
+class Tabular(ABC):
+    """A result with columns that converts to data frames, and shows as a table in a notebook."""
+
+    @abstractmethod
+    def to_dict(self) -> dict[str, list[Any]]:
+        """Return a dict of column names to lists."""
+
+    def to_frame(self, backend: Backend = "pandas") -> Any:
+        """Return a pandas or polars data frame, or a pyarrow table.
+
+        Parameters
+        ----------
+        backend : {"pandas", "polars", "pyarrow"}, default="pandas"
+        """
+        return make_frame(self.to_dict(), backend)
+
+    def to_pandas(self) -> Any:
+        """Return a pandas data frame."""
+        return self.to_frame("pandas")
+
+    def to_polars(self) -> Any:
+        """Return a polars data frame."""
+        return self.to_frame("polars")
+
+    def to_arrow(self) -> Any:
+        """Return a pyarrow table."""
+        return self.to_frame("pyarrow")
+
+    def _repr_html_(self) -> str:
+        return html_table(self.to_dict())
+
+
+def installed_backend() -> Backend:
+    """Return the first library of data frames that is installed."""
+    return next((name for name in BACKENDS if find_spec(name) is not None), "pandas")
+
+
+def make_frame(columns: dict[str, Any], backend: Backend) -> Any:
+    """Return a data frame of a library."""
+    import narwhals as nw
+
+    try:
+        return nw.from_dict(columns, backend=backend).to_native()
+    except ModuleNotFoundError as error:
+        raise ModuleNotFoundError(f"{backend} is not installed: pip install {backend}.") from error
+
+
+def backend_of(*sources: Any) -> Backend | None:
+    """Return the library of the first data frame among some sources, None if there is none."""
+    for source in sources:
+        library = type(source).__module__.partition(".")[0]
+        if library in BACKENDS:
+            return next(name for name in BACKENDS if name == library)
+    return None
+
+
+def html_table(columns: dict[str, list[Any]], most: int = _SHOWN) -> str:
+    """Return the first rows of a table as HTML, with all texts escaped."""
+    n = len(next(iter(columns.values()), []))
+    heads = "".join(f"<th>{escape(str(name))}</th>" for name in columns)
+    rows = [
+        "".join(f"<td>{escape(_cell(column[k]))}</td>" for column in columns.values())
+        for k in range(min(n, most))
+    ]
+    body = "".join(f"<tr>{row}</tr>" for row in rows)
+    more = f"<p>… and {n - most:,} more rows</p>" if n > most else ""
+    return f"<table><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table>{more}"
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else ""
+    if isinstance(value, float):
+        return f"{value:.3g}"
+    return "" if value is None else str(value)

@@ -1,0 +1,238 @@
+"""The one front door: read a graph, features and labels of any source into a problem."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from scipy.sparse import issparse
+
+from gssl.frames import backend_of
+from gssl.graph import knn_graph
+from gssl.graph.mapped import iterate_blocks
+from gssl.io.edge_tables import read_edges
+from gssl.io.feature_reading import Features, read_features
+from gssl.io.feature_slabs import map_features
+from gssl.io.graph_store import GraphStore, open_graph_store
+from gssl.io.interop import from_dgl, from_networkx, from_pyg, from_scipy
+from gssl.io.label_tables import read_labels, read_nodes
+from gssl.io.preparation import Preparation
+from gssl.io.problem import Problem, assemble, join_store
+from gssl.scale.progress import note, step
+from gssl.wording import quoted
+
+# a feature with a larger share of the sum of absolute values is noted
+_DOMINANT = 0.95
+
+
+def read(
+    edges: Any = None,
+    *,
+    features: Any = None,
+    labels: Any = None,
+    nodes: Any = None,
+    graph: Any = None,
+    text: str | Sequence[str] = (),
+    knn: int | None = None,
+    normalize: str = "auto",
+    edge_columns: Sequence[str] | None = None,
+    label_columns: Sequence[str] | None = None,
+    id_column: str | None = None,
+    na: Sequence[str] | None = None,
+    header: bool | None = None,
+    two_sided: bool | None = None,
+    strict: bool = False,
+    memory: Any = None,
+    preparation: Preparation | None = None,
+    known: Problem | None = None,
+) -> Problem:
+    """Read a graph, features and labels, join them by id, and fill and scale the features.
+
+    This is what ``gssl classify`` reads. A model is fitted to the result by ``model.fit(problem)``.
+
+    Parameters
+    ----------
+    edges : path, glob, SQL, data frame, NetworkX, PyG or DGL graph, or matrix, optional
+        A table of two ids and, optionally, a weight (:func:`gssl.io.read_edges`). A graph of NetworkX, PyG
+        or DGL brings its own nodes, features and labels, an adjacency matrix its own nodes.
+    features : path, glob, SQL, data frame or array, optional
+        A table of ids and numbers, categories, lists or texts (:func:`gssl.io.read_features`). With an
+        adjacency matrix, a matrix with a row for each of its nodes; with a NetworkX graph, the names of node
+        attributes.
+    labels : path, glob, SQL, data frame or array, optional
+        A table of ids and labels (:func:`gssl.io.read_labels`). With an adjacency matrix, a label or a
+        missing value for each node.
+    nodes : path, glob, SQL or data frame, optional
+        All nodes, in order.
+    graph : path, optional
+        A graph store in place of edges: see :func:`gssl.io.build_graph_store`.
+    text : str or sequence of str, optional
+        Columns of features to read as text. Columns of long, distinct texts are recognised.
+    knn : int, optional
+        Link each node to so many nearest neighbours by features, in addition to the edges.
+    normalize : {"auto", "rows", "columns", "none"}, default="auto"
+        How features are scaled: see :class:`gssl.io.Preparation`.
+    edge_columns, label_columns : sequence of str, optional
+        The names of the columns; found by their names and contents if None.
+    id_column : str, optional
+        The id column of the features.
+    na : sequence of str, optional
+        Texts that mean that there is no label, in place of the usual ones.
+    header : bool, optional
+        Whether text files name their columns in the first line; detected if None.
+    two_sided : bool, optional
+        Whether equal ids in both columns of the edges are two nodes; told by the names of the columns if
+        None.
+    strict : bool, default=False
+        Raise on irregularities that are otherwise filled and noted.
+    memory : number of bytes or str, optional
+        Keep features in a temporary file, within this memory.
+    preparation : Preparation, optional
+        That of an earlier problem, to read new tables in the same way.
+    known : Problem, optional
+        That of a saved model: its nodes need no row of features.
+
+    Returns
+    -------
+    Problem
+        With ``notes`` about everything odd in the data.
+
+    Examples
+    --------
+    >>> import gssl, pandas as pd
+    >>> people = pd.DataFrame({"id": ["ann", "bob", "cid"], "age": [31.0, None, 64.0]})
+    >>> links = pd.DataFrame({"src": ["ann", "bob"], "dst": ["bob", "cid"]})
+    >>> known = pd.DataFrame({"id": ["ann", "cid"], "label": ["cook", "spy"]})
+    >>> problem = gssl.read(links, features=people, labels=known)
+    >>> problem
+    Problem(nodes=3, edges=2, features=2, labels=2)
+    >>> problem.feature_names
+    ('age', 'age=missing')
+    >>> problem.notes[-1]
+    'features: filled 1 missing cell with the median of the column: age (1).'
+    """
+    if _is_graph(edges):
+        problem = _from_graph(edges, features, labels, normalize, preparation)
+        return _with_neighbours(problem, knn)
+    store = None
+    if graph is not None:
+        if edges is not None or knn is not None:
+            other = "edges" if edges is not None else "knn"
+            raise ValueError(f"graph cannot be combined with {other}: leave one out.")
+        store = open_graph_store(str(graph))
+    elif edges is None and knn is None:
+        raise ValueError("there is no graph: give edges, or knn with features to build one.")
+    if features is None and (knn is not None or text):
+        raise ValueError(f"{'knn' if knn is not None else 'text'} needs features: give some.")
+    listed = links = table = given = None
+    if nodes is not None:
+        with step("reading nodes"):
+            listed = read_nodes(nodes, header=header)
+    if edges is not None:
+        with step("reading edges"):
+            links = read_edges(edges, edge_columns or None, header=header, two_sided=two_sided, strict=strict)
+    if features is not None:
+        with step("reading features"):
+            encoding = None if preparation is None else preparation.encoding
+            options: Any = {"id": id_column, "header": header, "encoding": encoding, "strict": strict}
+            if memory is None or text or knn is not None:
+                table = read_features(features, text=text, **options)
+            else:
+                table = map_features(str(features), store=store, memory_budget=memory, **options)
+        with step("preparing features"):
+            table, preparation = _prepared(table, normalize, preparation, strict=strict)
+    if labels is not None:
+        with step("reading labels"):
+            given = read_labels(labels, label_columns or None, na=na or None, header=header)
+    for part in (listed, links, table, given):
+        # now, because one may explain why joining fails
+        note(*([] if part is None else part.notes))
+    with step("joining tables"):
+        problem = _join(store, links, table, given, nodes=listed, strict=strict, known=known)
+    problem = replace(problem, preparation=preparation, frames=backend_of(edges, features, labels, nodes))
+    # new nodes of a saved model are linked once all are joined
+    problem = _with_neighbours(problem, knn) if known is None else problem
+    notes = [*problem.notes, *_dominance_notes(problem)]
+    note(*notes)
+    return replace(problem, notes=notes)
+
+
+def link_neighbours(problem: Problem, knn: int) -> Problem:
+    """Add links to nearest neighbours by features."""
+    with step("finding neighbours"):
+        neighbours = knn_graph(problem.features, knn).astype(problem.adjacency.dtype)
+        return replace(problem, adjacency=problem.adjacency.maximum(neighbours))
+
+
+def _with_neighbours(problem: Problem, knn: int | None) -> Problem:
+    return problem if knn is None else link_neighbours(problem, knn)
+
+
+def _join(store: GraphStore | None, edges: Any, features: Any, labels: Any, **options: Any) -> Problem:
+    if store is None:
+        return assemble(edges, features, labels, **options)
+    options.pop("known")
+    return join_store(store, features, labels, **options)
+
+
+def _prepared(
+    features: Features, normalize: str, preparation: Preparation | None, *, strict: bool = False
+) -> tuple[Features, Preparation]:
+    """Fill and scale features, by a given preparation or by one that is fitted to them."""
+    if preparation is None:
+        preparation = Preparation.fit(features, normalize)
+        features = replace(features, notes=[*features.notes, *preparation.notes])
+    return preparation.apply(features, strict=strict), preparation
+
+
+def _is_graph(source: Any) -> bool:
+    """Return whether edges are a graph object or a matrix, and not a table."""
+    if isinstance(source, np.ndarray) or issparse(source):
+        return True
+    return any(hasattr(source, name) for name in ("edge_index", "adj", "ndata"))
+
+
+def _from_graph(
+    source: Any, features: Any, labels: Any, normalize: str, preparation: Preparation | None
+) -> Problem:
+    """Read a graph object or an adjacency matrix, and prepare its features."""
+    with step("reading the graph"):
+        if isinstance(source, np.ndarray) or issparse(source):
+            problem = from_scipy(source, labels, features)
+        elif hasattr(source, "edge_index"):
+            problem = from_pyg(source)
+        elif hasattr(source, "ndata"):
+            problem = from_dgl(source)
+        else:
+            problem = from_networkx(source, features=features)
+    if problem.features is None:
+        return problem
+    names = problem.feature_names or tuple(str(k) for k in range(problem.features.shape[1]))
+    table = Features(problem.node_ids, problem.features, names)
+    with step("preparing features"):
+        table, preparation = _prepared(table, normalize, preparation)
+    notes = [*problem.notes, *table.notes]
+    note(*notes)
+    return replace(
+        problem, features=table.matrix, feature_names=table.names, notes=notes, preparation=preparation
+    )
+
+
+def _dominance_notes(problem: Problem) -> list[str]:
+    """Return a note if one feature dominates all others, such as a year beside word counts."""
+    X = problem.features
+    if X is None or X.shape[1] < 2 or not X.shape[0]:
+        return []
+    sizes = np.zeros(X.shape[1])
+    for rows, columns in iterate_blocks(X):
+        part = X if issparse(X) else X[rows, columns]
+        sizes[columns] += np.asarray(abs(part).sum(axis=0, dtype=np.float64)).ravel()
+    largest = int(sizes.argmax())
+    share = sizes[largest] / sizes.sum() if sizes.any() else 0.0
+    if share < _DOMINANT:
+        return []
+    name = problem.feature_names[largest]
+    return [
+        f"feature {quoted(name)} makes up {share:.1%} of all features and dominates the others: scale it or "
+        "leave it out."
+    ]

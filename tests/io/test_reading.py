@@ -1,0 +1,162 @@
+"""gssl.read: every source gives the problem, the notes and the predictions of the command line."""
+
+import csv
+import sqlite3
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from scipy.sparse import csr_array
+
+import gssl
+from gssl.cli.app import app
+
+KINDS = ["csv", "parquet", "query", "database", "pandas", "polars"]
+WORDS = ["red wine from the south", "old cheese of sheep milk", "fresh bread with salt"]
+
+
+@pytest.fixture
+def tables(tmp_path):
+    """Columns of links, features (some of them missing) and labels of 60 nodes in three groups."""
+    rng = np.random.default_rng(0)
+    ids = [f"n{k:02}" for k in range(60)]
+    ends = [(i, (i + 3 * int(step)) % 60) for i in range(60) for step in rng.integers(1, 5, size=3)]
+    ages = [None if k % 11 == 0 else float(20 + 10 * (k % 3) + rng.normal()) for k in range(60)]
+    towns = [["Ulm", "Bern", "Graz"][(k + (k % 7 == 0)) % 3] for k in range(60)]
+    texts = [f"{WORDS[k % 3]} number {k} for table {k % 5}" for k in range(60)]
+    return {
+        "edges": {"src": [ids[i] for i, _ in ends], "dst": [ids[j] for _, j in ends]},
+        "features": {"id": ids, "age": ages, "town": towns},
+        "texts": {"id": ids, "age": ages, "words": texts},
+        "labels": {"id": ids[:18], "label": [f"c{k % 3}" for k in range(18)]},
+    }
+
+
+def write_csv(path, columns):
+    with path.open("w", newline="", encoding="utf-8") as opened:
+        writer = csv.writer(opened)
+        writer.writerow(columns)
+        writer.writerows(zip(*columns.values(), strict=True))
+    return str(path)
+
+
+def stored(kind, folder, name, columns):
+    """Return a table as a source of a kind, and as a source that the command line takes."""
+    file = write_csv(folder / f"{name}.csv", columns)
+    if kind == "csv":
+        return file, file
+    if kind == "query":
+        query = f"SELECT * FROM read_csv('{file}')"
+        return query, query
+    if kind == "database":
+        with sqlite3.connect(folder / "all.sqlite") as base:
+            base.execute(f"CREATE TABLE {name} ({', '.join(columns)})")
+            marks = ", ".join("?" * len(columns))
+            base.executemany(
+                f"INSERT INTO {name} VALUES ({marks})", list(zip(*columns.values(), strict=True))
+            )
+        source = f"{folder / 'all.sqlite'}::{name}"
+        return source, source
+    module = pytest.importorskip("pandas" if kind == "pandas" else "polars")
+    frame = module.DataFrame(columns)
+    path = str(folder / f"{name}.parquet")
+    if kind == "pandas":
+        frame.to_parquet(path)
+    else:
+        frame.write_parquet(path)
+    return (path if kind == "parquet" else frame), path
+
+
+@pytest.mark.parametrize("features", ["features", "texts"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_python_and_the_command_line_read_and_predict_the_same(tables, tmp_path, monkeypatch, kind, features):
+    monkeypatch.chdir(tmp_path)
+    names = {"edges": "edges", "features": features, "labels": "labels"}
+    sources = {role: stored(kind, tmp_path, name, tables[name]) for role, name in names.items()}
+    problem = gssl.read(**{role: source for role, (source, _) in sources.items()})
+    assert problem.given.sum() == 18
+    assert "age=missing" in problem.feature_names
+    assert any(
+        name.startswith("words:" if features == "texts" else "town=") for name in problem.feature_names
+    )
+    model = gssl.AutoClassifier().fit(problem)
+    table = model.predictions(problem)
+    assert type(table).__module__.partition(".")[0] == (kind if kind in ("pandas", "polars") else "pandas")
+
+    arguments = [part for role, (_, source) in sources.items() for part in (f"--{role}", source)]
+    done = CliRunner().invoke(app, ["classify", *arguments, "--out", "p.csv", "--method", "auto"])
+    assert done.exit_code == 0, done.output
+    for text in problem.notes:
+        assert text.partition(": ")[2] in " ".join(done.stderr.split()), text
+    with Path("p.csv").open(encoding="utf-8") as opened:
+        rows = {row["id"]: row for row in csv.DictReader(opened)}
+    labels = dict(zip(list(table["id"]), list(table["label"]), strict=True))
+    assert {node: row["label"] for node, row in rows.items()} == labels
+
+
+def test_graph_objects_bring_their_own_nodes():
+    nx = pytest.importorskip("networkx")
+    graph = nx.karate_club_graph()
+    nx.set_node_attributes(graph, {0: "Hi", 33: "Officer"}, "label")
+    problem = gssl.read(graph)
+    assert problem.given.sum() == 2
+    assert gssl.LabelSpreading().fit(problem).transduction_[1] == "Hi"
+
+
+def test_a_matrix_has_features_and_labels_by_position():
+    rng = np.random.default_rng(0)
+    A = np.triu(rng.random((20, 20)) < 0.2, k=1)
+    X = np.column_stack([rng.normal(50.0, 10.0, 20), rng.normal(0.0, 1e-3, 20)])
+    y = [k % 2 if k < 8 else -1 for k in range(20)]
+    problem = gssl.read(csr_array((A | A.T).astype(float)), features=X, labels=y)
+    np.testing.assert_allclose(problem.features.std(axis=0), 1.0, atol=1e-6)
+    assert problem.preparation is not None
+    assert problem.given.sum() == 8
+    assert len(gssl.EmbeddingClassifier().fit(problem).transduction_) == 20
+
+
+def test_what_is_missing_is_named():
+    with pytest.raises(
+        ValueError, match=r"there is no graph: give edges, or knn with features to build one\."
+    ):
+        gssl.read(features="f.csv")
+    with pytest.raises(ValueError, match=r"knn needs features: give some\."):
+        gssl.read("e.csv", knn=3)
+    with pytest.raises(ValueError, match=r"graph cannot be combined with edges: leave one out\."):
+        gssl.read("e.csv", graph="store")
+
+
+def test_a_problem_is_given_alone(tables, tmp_path):
+    links = stored("csv", tmp_path, "edges", tables["edges"])[0]
+    known = stored("csv", tmp_path, "labels", tables["labels"])[0]
+    problem = gssl.read(links, labels=known)
+    with pytest.raises(ValueError, match=r"a problem has its own labels and graph: call fit\(problem\)"):
+        gssl.LabelSpreading().fit(problem, problem.y)
+    with pytest.raises(ValueError, match=r"LabelSpreading needs labels: give y, or a problem of gssl\.read"):
+        gssl.LabelSpreading().fit(problem.features, adjacency=problem.adjacency)
+    assert gssl.SGC().fit(gssl.read(links, features=stored("csv", tmp_path, "f", tables["features"])[0]))
+
+
+def test_new_nodes_are_read_as_those_of_fit(tables, tmp_path):
+    sources = {
+        role: stored("csv", tmp_path, role, tables[role])[0] for role in ("edges", "features", "labels")
+    }
+    problem = gssl.read(**sources)
+    model = gssl.EmbeddingClassifier(gssl.SGC()).fit(problem)
+    few = {name: column[:20] for name, column in tables["features"].items()}
+    ids = set(few["id"])
+    pairs = [
+        pair for pair in zip(*tables["edges"].values(), strict=True) if pair[0] in ids and pair[1] in ids
+    ]
+    links = dict(zip(("src", "dst"), map(list, zip(*pairs, strict=True)), strict=True))
+    new = gssl.read(
+        stored("csv", tmp_path, "links", links)[0],
+        features=stored("csv", tmp_path, "few", few)[0],
+        preparation=problem.preparation,
+    )
+    assert new.feature_names == problem.feature_names
+    table = model.predictions(new)
+    assert len(table) == 20
+    assert set(table["label"]) <= {"c0", "c1", "c2"}
+    assert not any(table["given"])

@@ -1,0 +1,39 @@
+"""A report from Python is that of the command line."""
+
+import re
+
+import pytest
+
+import gssl
+from gssl.io import from_scipy
+
+
+@pytest.fixture(scope="module")
+def problem():
+    data = gssl.datasets.load("karate")
+    y = data.labels.astype(object)
+    y[12:30] = None
+    return from_scipy(data.adjacency, y, node_ids=[f"member {k}" for k in range(34)])
+
+
+def test_a_model_and_its_problem_are_enough(problem, tmp_path):
+    pytest.importorskip("vl_convert")
+    model = gssl.LabelSpreading().fit(problem)
+    held_out = gssl.write_report(model, problem, tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "<title>34 nodes</title>" in page
+    assert "We labelled 18 nodes from 16 labels." in page
+    assert "member 20" in page
+    assert f"{100 * held_out.accuracy:.1f} %" in page
+
+
+def test_title_and_notes_may_be_others(problem, tmp_path):
+    pytest.importorskip("vl_convert")
+    model = gssl.LabelSpreading().fit(problem)
+    gssl.write_report(
+        model, problem, tmp_path / "page.html", title="A <club>", notes=["two members left"], command="mine"
+    )
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "<title>A &lt;club&gt;</title>" in page
+    assert "two members left" in page
+    assert re.search(r"\bmine\b", page)
