@@ -130,7 +130,7 @@ def test_predictions_are_announced_before_the_report_is_made(graph, run, monkeyp
         assert len(graph.read("p.csv")) == 30
         raise ValueError("the page fails.")
 
-    monkeypatch.setattr("gssl.report.contents.write_report", fail)
+    monkeypatch.setattr("gssl.report.write_report", fail)
     done = run(*CLASSIFY, "--report", "r.html", ok=False)
     assert "30 predictions: p.csv" in done.stdout
     assert done.stderr.splitlines()[-1] == "gssl: the page fails."

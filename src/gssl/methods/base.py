@@ -94,7 +94,8 @@ class GraphClassifier(Stateful, ClassifierMixin, BaseEstimator, metaclass=ABCMet
         """Check the inputs of fit; return features, graph and class codes."""
         if y is None:
             raise ValueError(
-                f"{type(self).__name__} needs labels: give y, or a problem of gssl.read, as in fit(problem)."
+                f"{type(self).__name__} requires y to be passed, but the target y is None: give labels, or a "
+                "problem of gssl.read, as in fit(problem)."
             )
         X = check_optional_features(self, X, adjacency, reset=True)
         self.classes_, codes = encode_labels(y, n_nodes=X.shape[0])
