@@ -68,13 +68,11 @@ def backend_of(*sources: Any) -> Backend | None:
 
 
 def html_table(columns: dict[str, list[Any]], most: int = _SHOWN) -> str:
-    """Return the first rows of a table as HTML, with all texts escaped."""
+    """Return the first rows of a table as HTML, with all texts escaped; empty columns are left out."""
     n = len(next(iter(columns.values()), []))
-    heads = "".join(f"<th>{escape(str(name))}</th>" for name in columns)
-    rows = [
-        "".join(f"<td>{escape(_cell(column[k]))}</td>" for column in columns.values())
-        for k in range(min(n, most))
-    ]
+    shown = {name: values[:most] for name, values in columns.items() if any(v is not None for v in values)}
+    heads = "".join(f"<th>{escape(str(name))}</th>" for name in shown)
+    rows = ["".join(_cell(values[k]) for values in shown.values()) for k in range(min(n, most))]
     body = "".join(f"<tr>{row}</tr>" for row in rows)
     more = f"<p>… and {n - most:,} more rows</p>" if n > most else ""
     return f"<table><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table>{more}"
@@ -82,7 +80,14 @@ def html_table(columns: dict[str, list[Any]], most: int = _SHOWN) -> str:
 
 def _cell(value: Any) -> str:
     if isinstance(value, bool):
-        return "yes" if value else ""
-    if isinstance(value, float):
-        return f"{value:.3g}"
-    return "" if value is None else str(value)
+        return f"<td>{'yes' if value else ''}</td>"
+    if isinstance(value, float | int):
+        number = (
+            f"{value:,}"
+            if isinstance(value, int)
+            else f"{value:.3f}"
+            if abs(value) < 1e3
+            else f"{value:,.0f}"
+        )
+        return f'<td style="text-align: right">{number}</td>'
+    return f'<td style="text-align: left">{escape("" if value is None else str(value))}</td>'

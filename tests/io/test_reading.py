@@ -160,3 +160,26 @@ def test_new_nodes_are_read_as_those_of_fit(tables, tmp_path):
     assert len(table) == 20
     assert set(table["label"]) <= {"c0", "c1", "c2"}
     assert not any(table["given"])
+
+
+def test_ids_may_be_in_the_index():
+    pd = pytest.importorskip("pandas")
+    links = pd.DataFrame({"src": ["p", "q", "r"], "dst": ["q", "r", "s"]})
+    people = pd.DataFrame({"age": [1.0, 2.0, None, 4.0]}, index=["p", "q", "r", "s"])
+    known = pd.Series({"p": "x", "s": "y"}, name="label")
+    problem = gssl.read(links, features=people, labels=known)
+    assert problem.node_ids.tolist() == ["p", "q", "r", "s"]
+    assert problem.y.tolist() == ["x", None, None, "y"]
+    assert problem.feature_names == ("age", "age=missing")
+    named = gssl.read(links, features=people.rename_axis("person"), labels=known.rename_axis("person"))
+    assert named.y.tolist() == problem.y.tolist()
+    # an index of numbers without a name is only a count of rows
+    counted = gssl.read(links, features=people.reset_index(names="id").iloc[::-1], labels=known)
+    assert sorted(counted.node_ids) == ["p", "q", "r", "s"]
+
+
+def test_a_frame_of_texts_is_not_fitted_but_read():
+    pd = pytest.importorskip("pandas")
+    X = pd.DataFrame({"age": [1.0, 2.0], "town": ["Ulm", "Bern"]})
+    with pytest.raises(ValueError, match=r"column 'town' of X has texts: read the table with gssl\.read"):
+        gssl.AutoClassifier().fit(X, ["a", "b"], adjacency=[[0, 1], [1, 0]])

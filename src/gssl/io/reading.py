@@ -56,9 +56,9 @@ def read(
         A table of two ids and, optionally, a weight (:func:`gssl.io.read_edges`). A graph of NetworkX, PyG
         or DGL brings its own nodes, features and labels, an adjacency matrix its own nodes.
     features : path, glob, SQL, data frame or array, optional
-        A table of ids and numbers, categories, lists or texts (:func:`gssl.io.read_features`). With an
-        adjacency matrix, a matrix with a row for each of its nodes; with a NetworkX graph, the names of node
-        attributes.
+        A table of ids and numbers, categories, lists or texts (:func:`gssl.io.read_features`); the ids of a
+        pandas frame may be its index. With an adjacency matrix, a matrix with a row for each of its nodes;
+        with a NetworkX graph, the names of node attributes.
     labels : path, glob, SQL, data frame or array, optional
         A table of ids and labels (:func:`gssl.io.read_labels`). With an adjacency matrix, a label or a
         missing value for each node.
@@ -124,6 +124,7 @@ def read(
         raise ValueError("there is no graph: give edges, or knn with features to build one.")
     if features is None and (knn is not None or text):
         raise ValueError(f"{'knn' if knn is not None else 'text'} needs features: give some.")
+    features, labels, nodes = (_with_ids(source, id_column) for source in (features, labels, nodes))
     listed = links = table = given = None
     if nodes is not None:
         with step("reading nodes"):
@@ -183,6 +184,19 @@ def _prepared(
         preparation = Preparation.fit(features, normalize)
         features = replace(features, notes=[*features.notes, *preparation.notes])
     return preparation.apply(features, strict=strict), preparation
+
+
+def _with_ids(source: Any, id_column: str | None) -> Any:
+    """Return a pandas table with the ids of its index as its first column, if they are there."""
+    index = getattr(source, "index", None)
+    if backend_of(source) != "pandas" or index is None or index.nlevels > 1:
+        return source
+    table = source.to_frame() if hasattr(source, "to_frame") else source
+    named = index.name is not None and index.name not in table.columns
+    if id_column in table.columns or not (named or index.dtype == object or str(index.dtype) == "str"):
+        return table
+    # the column of ids comes first, whatever its name
+    return table.reset_index(names=[index.name if named else "id"])
 
 
 def _is_graph(source: Any) -> bool:

@@ -490,7 +490,8 @@ def _frame_column(series: Any) -> np.ndarray:
     if not gaps and (series.dtype.is_numeric() or series.dtype == nw.Boolean):
         values = series.to_numpy()
         if values.dtype.kind in "biuf":
-            return np.asarray(values)
+            # DuckDB does not take the negative strides of a reversed frame
+            return np.ascontiguousarray(values)
     cells = series.to_list()
     if isinstance(series.dtype, nw.List | nw.Array):
         cells = [None if cell is None else list(cell) for cell in cells]

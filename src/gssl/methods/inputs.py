@@ -52,6 +52,7 @@ def check_features(estimator: Any, X: Any, *, reset: bool) -> Any:
     ``reset`` is True in fit, where the number and names of the features are recorded.
     """
     refuse_mask(X, "X")
+    _refuse_texts(X)
     if issparse(X):
         # before scikit-learn converts it, which would read out-of-bounds indices
         check_finite(X)
@@ -73,6 +74,19 @@ def check_features(estimator: Any, X: Any, *, reset: bool) -> Any:
         X = X.copy()
         X.sum_duplicates()
     return X
+
+
+def _refuse_texts(X: Any) -> None:
+    """Raise if a data frame has a column of texts."""
+    if not (hasattr(X, "columns") and hasattr(X, "dtypes")):
+        return
+    for name, kind in zip(X.columns, X.dtypes, strict=True):
+        numeric = str(kind).lower().startswith(("int", "uint", "float", "bool"))
+        if not numeric and any(isinstance(value, str) for value in X[name]):
+            raise ValueError(
+                f"column {name!r} of X has texts: read the table with gssl.read(edges, features=X, "
+                "labels=...), which encodes texts and fills missing cells, and call fit(problem)."
+            )
 
 
 def check_optional_features(estimator: Any, X: Any, adjacency: Any, *, reset: bool) -> Any:
