@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-ORDER = ("citations", "digits", "heterophily", "suggest", "new_nodes", "gnn", "cluster")
+ORDER = ("citations", "frames", "digits", "heterophily", "suggest", "new_nodes", "gnn", "cluster")
 
 
 class ReadingOrder:

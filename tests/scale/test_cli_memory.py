@@ -55,7 +55,7 @@ def _classify(tables, features, out, *options):
 @pytest.mark.parametrize("features", ["x.npy", "x.csv", "x.parquet", "lists.parquet"])
 @pytest.mark.parametrize("scaling", ["auto", "rows", "columns", "none"])
 def test_rows_and_scaling_are_those_without_a_budget(tables, tmp_path, features, scaling, monkeypatch):
-    from gssl.cli import reading
+    import gssl.io.reading as reading
     from gssl.graph.mapped import mapped_file
 
     options = ["--method", "ggcm", "--normalize", scaling]

@@ -109,7 +109,7 @@ def read(
     >>> problem.feature_names
     ('age', 'age=missing')
     >>> problem.notes[-1]
-    'features: filled 1 missing cell with the median of the column: age (1).'
+    "the table: filled 1 missing cell with the median of the column: 'age' (1)."
     """
     if _is_graph(edges):
         problem = _from_graph(edges, features, labels, normalize, preparation)
