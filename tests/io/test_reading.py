@@ -183,3 +183,45 @@ def test_a_frame_of_texts_is_not_fitted_but_read():
     X = pd.DataFrame({"age": [1.0, 2.0], "town": ["Ulm", "Bern"]})
     with pytest.raises(ValueError, match=r"column 'town' of X has texts: read the table with gssl\.read"):
         gssl.AutoClassifier().fit(X, ["a", "b"], adjacency=[[0, 1], [1, 0]])
+
+
+def test_labels_of_nodes_are_not_given_to_other_nodes(tables, tmp_path):
+    links = stored("csv", tmp_path, "edges", tables["edges"])[0]
+    known = stored("csv", tmp_path, "labels", tables["labels"])[0]
+    problem = gssl.read(links, labels=known)
+    backwards = {name: column[::-1] for name, column in tables["edges"].items()}
+    other = gssl.read(stored("csv", tmp_path, "backwards", backwards)[0])
+    model = gssl.LabelSpreading().fit(problem)
+    with pytest.raises(
+        ValueError, match=r"uses the labels of the nodes it was fitted to: give the problem of"
+    ):
+        model.predictions(other)
+    with pytest.raises(ValueError, match=r"the problem is not that of the model's fit"):
+        gssl.write_report(model, other, tmp_path / "page.html")
+    grown, _ = gssl.io.extend(
+        problem, gssl.read(stored("query", tmp_path, "new", {"a": ["n00"], "b": ["x"]})[0])
+    )
+    table = model.predictions(grown)
+    assert len(table) == 61
+    with pytest.raises(TypeError, match=r"expected a problem of gssl\.read, got str\."):
+        model.predictions("f.csv")
+
+
+def test_a_problem_is_predicted_and_transformed(tables, tmp_path):
+    sources = {
+        role: stored("csv", tmp_path, role, tables[role])[0] for role in ("edges", "features", "labels")
+    }
+    problem = gssl.read(**sources)
+    model = gssl.EmbeddingClassifier(gssl.SGC()).fit(problem)
+    np.testing.assert_array_equal(model.predict(problem), model.transduction_)
+    U = gssl.SGC().fit(problem)
+    np.testing.assert_allclose(U.transform(problem), U.embedding_, atol=1e-6)
+
+
+def test_a_first_column_of_fractions_is_no_id():
+    pd = pytest.importorskip("pandas")
+    links = pd.DataFrame({"src": [0, 1, 2], "dst": [1, 2, 3]})
+    people = pd.DataFrame({"age": [1.5, 2.5, 3.5, 4.5], "height": [1.0, 2.0, 3.0, 4.0]})
+    problem = gssl.read(links, features=people)
+    assert problem.feature_names == ("age", "height")
+    assert problem.node_ids.tolist() == ["0", "1", "2", "3"]

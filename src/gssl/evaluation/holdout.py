@@ -24,7 +24,7 @@ _CHEAP_FOLDS = 20
 _TELLING = 8
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class HeldOut:
     """Predictions of a method for labels that were hidden from it.
 
@@ -40,6 +40,9 @@ class HeldOut:
     classes: np.ndarray
     n_folds: int
     n_untested: int
+
+    def __repr__(self) -> str:
+        return f"HeldOut: {self.summary}" if len(self.nodes) else "HeldOut: no label was hidden."
 
     @property
     def n_labels(self) -> int:

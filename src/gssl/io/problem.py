@@ -81,12 +81,27 @@ class Problem:
         return predictions_of(model, self).to_frame(self.frames or installed_backend())
 
 
+def is_problem_of_fit(model: Any, problem: Problem, *, begins: bool = False) -> bool:
+    """Return whether a problem has, or begins with, the nodes of a model's fit, judged by their labels."""
+    expected, y = decode_labels(model.classes_, model.fit_codes), problem.y
+    if len(y) < len(expected) or (len(y) > len(expected) and not begins):
+        return False
+    codes = model.fit_codes.tolist()
+    return all(
+        (None if code < 0 else label) == y[k]
+        for k, (code, label) in enumerate(zip(codes, expected, strict=True))
+    )
+
+
 def predictions_of(model: Any, problem: Problem) -> Predictions:
     """Return the predictions of a fitted model for a problem, that of fit or another one."""
-    expected = decode_labels(model.classes_, model.fit_codes)
-    labels = [None if code < 0 else label for code, label in zip(model.fit_codes, expected, strict=True)]
-    if len(labels) == len(problem.y) and all(a == b for a, b in zip(labels, problem.y, strict=True)):
+    if is_problem_of_fit(model, problem):
         return list_predictions(model, problem.node_ids, problem.given)
+    if model.knows_nodes and not is_problem_of_fit(model, problem, begins=True):
+        raise ValueError(
+            f"this {type(model).__name__} uses the labels of the nodes it was fitted to: give the problem of "
+            "fit, or join new nodes to it with gssl.io.extend(problem, new)."
+        )
     P, informed = model.predict_informed(problem.features, problem.adjacency)
     chosen = decide(P, informed, model.fit_codes)
     classes = [str(name) for name in model.classes_]

@@ -23,6 +23,8 @@ from gssl.wording import quoted
 
 # a feature with a larger share of the sum of absolute values is noted
 _DOMINANT = 0.95
+# columns of ids
+_ID_NAMES = {"id", "node"}
 
 
 def read(
@@ -193,7 +195,10 @@ def _with_ids(source: Any, id_column: str | None) -> Any:
         return source
     table = source.to_frame() if hasattr(source, "to_frame") else source
     named = index.name is not None and index.name not in table.columns
-    if id_column in table.columns or not (named or index.dtype == object or str(index.dtype) == "str"):
+    texts = index.dtype == object or str(index.dtype) == "str"
+    # a first column of fractions cannot be the ids, which otherwise it is
+    fractions = len(table.columns) and table.dtypes.iloc[0].kind == "f" and not _ID_NAMES & {*table.columns}
+    if id_column in table.columns or not (named or texts or fractions):
         return table
     # the column of ids comes first, whatever its name
     return table.reset_index(names=[index.name if named else "id"])

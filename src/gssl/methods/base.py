@@ -248,6 +248,8 @@ class GraphClassifier(Stateful, ClassifierMixin, BaseEstimator, metaclass=ABCMet
             :class:`gssl.io.Prediction`.
         """
         check_is_fitted(self)
+        if not hasattr(problem, "tabulate"):
+            raise TypeError(f"expected a problem of gssl.read, got {type(problem).__name__}.")
         return problem.tabulate(self)
 
     def _repr_html_(self) -> str:
@@ -259,7 +261,8 @@ class GraphClassifier(Stateful, ClassifierMixin, BaseEstimator, metaclass=ABCMet
         given = np.bincount(self._fit_codes[self._fit_codes != UNLABELLED], minlength=len(names))
         predicted = np.bincount(np.searchsorted(self.classes_, self.transduction_), minlength=len(names))
         classes = {"class": names, "given": given.tolist(), "predicted": predicted.tolist()}
-        parts = [f"<p>{escape(getattr(self, 'explain_', ''))}</p>", html_table(classes)]
+        sentence = getattr(self, "explain_", "")
+        parts = [*([f"<p>{escape(sentence)}</p>"] if sentence else []), html_table(classes)]
         board = getattr(self, "leaderboard_", None)
         if board is not None and len(board):
             parts.append(f"<details><summary>Leaderboard</summary>{board._repr_html_()}</details>")
@@ -288,6 +291,8 @@ class GraphClassifier(Stateful, ClassifierMixin, BaseEstimator, metaclass=ABCMet
     def predict_informed(self, X: Any, adjacency: Any, nodes: Any = None) -> tuple[np.ndarray, np.ndarray]:
         """Return distributions as :meth:`predict_proba`, and a mask of the informed nodes."""
         check_is_fitted(self)
+        if hasattr(X, "node_ids"):
+            X, adjacency = X.features, X.adjacency
         X = scale_features(check_optional_features(self, X, adjacency, reset=False), self._feature_exponent)
         n = X.shape[0]
         chosen = EVERY if nodes is None else select_nodes(nodes, n, "nodes")

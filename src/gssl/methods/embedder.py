@@ -108,6 +108,8 @@ class Embedder(FittedParameters, TransformerMixin, BaseEstimator, metaclass=ABCM
         The whole graph is embedded: include the nodes of fit if new nodes are linked to them.
         """
         check_is_fitted(self)
+        if hasattr(X, "node_ids"):
+            X, adjacency = X.features, X.adjacency
         X = check_optional_features(self, X, adjacency, reset=False)
         needs_graph = "predict" in self._needs_graph
         if adjacency is None and needs_graph and self._fitted_on_graph:
@@ -122,7 +124,14 @@ class Embedder(FittedParameters, TransformerMixin, BaseEstimator, metaclass=ABCM
 
     def __getattr__(self, name: str) -> Any:
         kind = type(self).__name__
-        if name in ("predict", "predict_proba", "transduction_", "label_distributions_"):
+        if name in (
+            "predict",
+            "predict_proba",
+            "predictions",
+            "transduction_",
+            "label_distributions_",
+            "snapshot",
+        ):
             raise AttributeError(
                 f"{kind} embeds nodes and does not classify them: use EmbeddingClassifier({kind}(...)), "
                 f"which has {name}."

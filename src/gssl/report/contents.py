@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import scipy
 import sklearn
+from sklearn.utils.validation import check_is_fitted
 
 from gssl.evaluation import (
     Confusion,
@@ -21,6 +22,7 @@ from gssl.evaluation import (
 )
 from gssl.graph import check_adjacency
 from gssl.io import Labels, Predictions, Problem, list_predictions
+from gssl.io.problem import is_problem_of_fit
 from gssl.report.page import MapPoint, Page, check_extra, write_page
 from gssl.scale.progress import note, report_progress, step
 from gssl.selection import audit, learning_curve, suggestions, why
@@ -92,6 +94,9 @@ def write_report(
     4
     """
     check_extra()
+    check_is_fitted(model)
+    if not is_problem_of_fit(model, problem):
+        raise ValueError("the problem is not that of the model's fit: give the one that fit was called with.")
     y, A, X = problem.y, problem.adjacency, problem.features
     known = held_out_if_known(model) if held_out is None else held_out
     if predictions is None:

@@ -175,8 +175,8 @@ def execution(
     device : str or torch.device, optional
         The device of torch. If None, a GPU if there is one, else the CPU.
     progress : bool, default=False
-        Whether to show a progress bar, in a terminal or a notebook. The logger ``gssl`` has the same steps at
-        level INFO.
+        Whether to show a progress bar, in a terminal or a notebook. The logger ``gssl`` has a line at level
+        INFO for every step of half a second or more.
 
     Examples
     --------
