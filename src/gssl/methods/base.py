@@ -1,16 +1,13 @@
 """Base class of classifiers."""
 
 from abc import ABCMeta, abstractmethod
-from html import escape
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils import estimator_html_repr
 from sklearn.utils.validation import check_is_fitted
 
-from gssl.frames import html_table
 from gssl.graph import nearest_rows, reached_nodes
 from gssl.methods.inputs import (
     N_NEIGHBORS,
@@ -24,10 +21,11 @@ from gssl.methods.inputs import (
 from gssl.methods.labels import UNLABELLED, decide, decode_labels, encode_labels, unsure
 from gssl.methods.neighbourhood import EVERY, Nodes
 from gssl.methods.priors import reweigh
+from gssl.methods.shown import ShownModel
 from gssl.methods.state import Stateful, reads_state
 
 
-class GraphClassifier(Stateful, ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
+class GraphClassifier(ShownModel, Stateful, ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
     """Predict a distribution for every node from features, a graph and a few labels.
 
     A subclass defines
@@ -231,45 +229,6 @@ class GraphClassifier(Stateful, ClassifierMixin, BaseEstimator, metaclass=ABCMet
         silent = unsure(self.label_distributions_, self.informed_, abstain)
         chosen = np.searchsorted(self.classes_, self.transduction_)
         return decode_labels(self.classes_, np.where(silent, UNLABELLED, chosen))
-
-    def predictions(self, problem: Any) -> Any:
-        """Return a table of the predictions for the nodes of a problem.
-
-        Parameters
-        ----------
-        problem : Problem
-            Of :func:`gssl.read`: that of fit, or another with the same features.
-
-        Returns
-        -------
-        data frame
-            Of the library that the problem was read from, else of pandas, polars or pyarrow, whichever is
-            installed: ``id``, ``label``, ``confidence`` and the other columns of
-            :class:`gssl.io.Prediction`.
-        """
-        check_is_fitted(self)
-        if not hasattr(problem, "tabulate"):
-            raise TypeError(f"expected a problem of gssl.read, got {type(problem).__name__}.")
-        return problem.tabulate(self)
-
-    def _repr_html_(self) -> str:
-        """Return what a notebook shows: of a fitted model, its sentence, classes and leaderboard."""
-        diagram = str(estimator_html_repr(self))
-        if not hasattr(self, "label_distributions_"):
-            return diagram
-        names = [str(name) for name in self.classes_]
-        given = np.bincount(self._fit_codes[self._fit_codes != UNLABELLED], minlength=len(names))
-        predicted = np.bincount(np.searchsorted(self.classes_, self.transduction_), minlength=len(names))
-        classes = {"class": names, "given": given.tolist(), "predicted": predicted.tolist()}
-        sentence = getattr(self, "explain_", "")
-        parts = [*([f"<p>{escape(sentence)}</p>"] if sentence else []), html_table(classes)]
-        board = getattr(self, "leaderboard_", None)
-        if board is not None and len(board):
-            parts.append(f"<details><summary>Leaderboard</summary>{board._repr_html_()}</details>")
-        return "".join([*parts, f"<details><summary>Parameters</summary>{diagram}</details>"])
-
-    def _repr_mimebundle_(self, **options: Any) -> dict[str, str]:
-        return {"text/plain": repr(self), "text/html": self._repr_html_()}
 
     def distributions_without(self, hidden: np.ndarray, *, with_priors: bool = True) -> np.ndarray | None:
         """Return the distributions of nodes with their labels hidden in fit, None if that needs a refit."""

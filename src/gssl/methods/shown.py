@@ -1,0 +1,58 @@
+"""What a classifier shows of itself: a table of predictions, and a page in a notebook."""
+
+from html import escape
+from typing import Any
+
+import numpy as np
+from sklearn.utils import estimator_html_repr
+from sklearn.utils.validation import check_is_fitted
+
+from gssl.frames import html_table
+from gssl.methods.labels import UNLABELLED
+
+
+class ShownModel:
+    """A classifier that tabulates the predictions for a problem, and shows itself in a notebook."""
+
+    classes_: np.ndarray
+    transduction_: np.ndarray
+    _fit_codes: np.ndarray
+
+    def predictions(self, problem: Any) -> Any:
+        """Return a table of the predictions for the nodes of a problem.
+
+        Parameters
+        ----------
+        problem : Problem
+            Of :func:`gssl.read`: that of fit, or another with the same features.
+
+        Returns
+        -------
+        data frame
+            Of the library that the problem was read from, else of pandas, polars or pyarrow, whichever is
+            installed: ``id``, ``label``, ``confidence`` and the other columns of
+            :class:`gssl.io.Prediction`.
+        """
+        check_is_fitted(self)
+        if not hasattr(problem, "tabulate"):
+            raise TypeError(f"expected a problem of gssl.read, got {type(problem).__name__}.")
+        return problem.tabulate(self)
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: of a fitted model, its sentence, classes and leaderboard."""
+        diagram = str(estimator_html_repr(self))
+        if not hasattr(self, "label_distributions_"):
+            return diagram
+        names = [str(name) for name in self.classes_]
+        given = np.bincount(self._fit_codes[self._fit_codes != UNLABELLED], minlength=len(names))
+        predicted = np.bincount(np.searchsorted(self.classes_, self.transduction_), minlength=len(names))
+        classes = {"class": names, "given": given.tolist(), "predicted": predicted.tolist()}
+        sentence = getattr(self, "explain_", "")
+        parts = [*([f"<p>{escape(sentence)}</p>"] if sentence else []), html_table(classes)]
+        board = getattr(self, "leaderboard_", None)
+        if board is not None and len(board):
+            parts.append(f"<details><summary>Leaderboard</summary>{board._repr_html_()}</details>")
+        return "".join([*parts, f"<details><summary>Parameters</summary>{diagram}</details>"])
+
+    def _repr_mimebundle_(self, **options: Any) -> dict[str, str]:
+        return {"text/plain": repr(self), "text/html": self._repr_html_()}
