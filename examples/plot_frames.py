@@ -36,12 +36,12 @@ known = pd.DataFrame({"id": people["id"][:30], "job": jobs[:30]})
 # %%
 # The problem says what it is made of, and what was odd.
 problem = gssl.read(links, features=people, labels=known)
-problem  # noqa: B018
+problem
 
 # %%
 # A model is fitted to it. In a notebook, it shows what it found.
 model = gssl.AutoClassifier().fit(problem)
-model  # noqa: B018
+model
 
 # %%
 # The predictions are a data frame of the same library.

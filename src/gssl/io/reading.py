@@ -111,7 +111,7 @@ def read(
     >>> problem.feature_names
     ('age', 'age=missing')
     >>> problem.notes[-1]
-    "the table: filled 1 missing cell with the median of the column: 'age' (1)."
+    "features: filled 1 missing cell with the median of the column: 'age' (1)."
     """
     if _is_graph(edges):
         problem = _from_graph(edges, features, labels, normalize, preparation)
@@ -130,16 +130,17 @@ def read(
     listed = links = table = given = None
     if nodes is not None:
         with step("reading nodes"):
-            listed = read_nodes(nodes, header=header)
+            listed = _named(read_nodes(nodes, header=header), nodes, "nodes")
     if edges is not None:
         with step("reading edges"):
             links = read_edges(edges, edge_columns or None, header=header, two_sided=two_sided, strict=strict)
+            links = _named(links, edges, "edges")
     if features is not None:
         with step("reading features"):
             encoding = None if preparation is None else preparation.encoding
             options: Any = {"id": id_column, "header": header, "encoding": encoding, "strict": strict}
             if memory is None or text or knn is not None:
-                table = read_features(features, text=text, **options)
+                table = _named(read_features(features, text=text, **options), features, "features")
             else:
                 table = map_features(str(features), store=store, memory_budget=memory, **options)
         with step("preparing features"):
@@ -147,6 +148,7 @@ def read(
     if labels is not None:
         with step("reading labels"):
             given = read_labels(labels, label_columns or None, na=na or None, header=header)
+            given = _named(given, labels, "labels")
     for part in (listed, links, table, given):
         # now, because one may explain why joining fails
         note(*([] if part is None else part.notes))
@@ -186,6 +188,14 @@ def _prepared(
         preparation = Preparation.fit(features, normalize)
         features = replace(features, notes=[*features.notes, *preparation.notes])
     return preparation.apply(features, strict=strict), preparation
+
+
+def _named(part: Any, source: Any, role: str) -> Any:
+    """Return a table that was a data frame by its role, also in its notes; files have names of their own."""
+    if backend_of(source) is None:
+        return part
+    notes = [text.replace(part.name, role, 1) if text.startswith(part.name) else text for text in part.notes]
+    return replace(part, name=role, notes=notes)
 
 
 def _with_ids(source: Any, id_column: str | None) -> Any:
