@@ -43,9 +43,9 @@ class Tabular(ABC):
         return html_table(self.to_dict())
 
 
-def installed_backend() -> Backend:
-    """Return the first library of data frames that is installed."""
-    return next((name for name in BACKENDS if find_spec(name) is not None), "pandas")
+def installed_backend() -> Backend | None:
+    """Return the first library of data frames that is installed, None if there is none."""
+    return next((name for name in BACKENDS if find_spec(name) is not None), None)
 
 
 def make_frame(columns: dict[str, Any], backend: Backend) -> Any:

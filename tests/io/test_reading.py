@@ -225,3 +225,14 @@ def test_a_first_column_of_fractions_is_no_id():
     problem = gssl.read(links, features=people)
     assert problem.feature_names == ("age", "height")
     assert problem.node_ids.tolist() == ["0", "1", "2", "3"]
+
+
+def test_predictions_need_no_library_of_data_frames(tables, tmp_path, monkeypatch):
+    monkeypatch.setattr("gssl.io.problem.installed_backend", lambda: None)
+    links = stored("csv", tmp_path, "edges", tables["edges"])[0]
+    known = stored("csv", tmp_path, "labels", tables["labels"])[0]
+    problem = gssl.read(links, labels=known)
+    table = gssl.LabelSpreading().fit(problem).predictions(problem)
+    assert len(table) == 60
+    assert repr(table).splitlines()[0] == "Predictions of 60 nodes: id, label, confidence"
+    assert len(repr(table).splitlines()) == 6

@@ -127,5 +127,6 @@ Next, your own graph, from files or in Python:
   gssl classify --edges e.csv --labels l.csv --features f.parquet --out p.csv --report r.html
 
   import gssl
-  model = gssl.AutoClassifier().fit(X, y, adjacency=A)  # y: a label per node, None where unknown
-  model.transduction_, model.label_distributions_"""
+  problem = gssl.read("e.csv", features="f.parquet", labels="l.csv")
+  model = gssl.AutoClassifier().fit(problem)
+  model.predictions(problem)"""

@@ -75,7 +75,11 @@ class Predictions(Tabular):
         return {name: getattr(self, name).tolist() for name in _COLUMNS}
 
     def __repr__(self) -> str:
-        return f"Predictions(nodes={len(self)}, classes={len(self.class_names)})"
+        rows = [
+            f"{row.id}  {row.label}  {row.confidence:.2f}"
+            for row in map(self.__getitem__, range(min(5, len(self))))
+        ]
+        return "\n".join([f"Predictions of {len(self):,} nodes: id, label, confidence", *rows])
 
     @property
     def doubted(self) -> np.ndarray:

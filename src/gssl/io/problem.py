@@ -77,8 +77,9 @@ class Problem:
         return f"<p>{escape(repr(self))}</p>{classes if len(names) else ''}<ul>{notes}</ul>"
 
     def tabulate(self, model: Any) -> Any:
-        """Return the predictions of a model for these nodes as a data frame."""
-        return predictions_of(model, self).to_frame(self.frames or installed_backend())
+        """Return the predictions of a model for these nodes: see :meth:`GraphClassifier.predictions`."""
+        predictions, backend = predictions_of(model, self), self.frames or installed_backend()
+        return predictions if backend is None else predictions.to_frame(backend)
 
 
 def is_problem_of_fit(model: Any, problem: Problem, *, begins: bool = False) -> bool:

@@ -22,7 +22,7 @@ from gssl.methods.labels import UNLABELLED, decide, decode_labels, encode_labels
 from gssl.methods.neighbourhood import EVERY, Nodes
 from gssl.methods.priors import reweigh
 from gssl.methods.shown import ShownModel
-from gssl.methods.state import Stateful, reads_state
+from gssl.methods.state import Stateful, features_and_graph, reads_state
 
 
 class GraphClassifier(ShownModel, Stateful, ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
@@ -250,8 +250,7 @@ class GraphClassifier(ShownModel, Stateful, ClassifierMixin, BaseEstimator, meta
     def predict_informed(self, X: Any, adjacency: Any, nodes: Any = None) -> tuple[np.ndarray, np.ndarray]:
         """Return distributions as :meth:`predict_proba`, and a mask of the informed nodes."""
         check_is_fitted(self)
-        if hasattr(X, "node_ids"):
-            X, adjacency = X.features, X.adjacency
+        X, adjacency = features_and_graph(X, adjacency)
         X = scale_features(check_optional_features(self, X, adjacency, reset=False), self._feature_exponent)
         n = X.shape[0]
         chosen = EVERY if nodes is None else select_nodes(nodes, n, "nodes")

@@ -17,7 +17,7 @@ from gssl.methods.inputs import (
     check_number,
     check_optional_features,
 )
-from gssl.methods.state import unpack_problem
+from gssl.methods.state import features_and_graph
 from gssl.operators import Filters, Program, dense, normalized_adjacency
 from gssl.operators.program import FiltersOf
 from gssl.scale.execution import BUFFERS, Execution, Task, current_execution
@@ -82,9 +82,7 @@ class Embedder(FittedParameters, TransformerMixin, BaseEstimator, metaclass=ABCM
         -------
         self
         """
-        if hasattr(X, "node_ids"):
-            (X, _), named = unpack_problem((X,), {} if adjacency is None else {"adjacency": adjacency})
-            adjacency = named["adjacency"]
+        X, adjacency = features_and_graph(X, adjacency)
         self._check_parameters()
         execution = current_execution(self)
         X = check_optional_features(self, X, adjacency, reset=True)
@@ -108,8 +106,7 @@ class Embedder(FittedParameters, TransformerMixin, BaseEstimator, metaclass=ABCM
         The whole graph is embedded: include the nodes of fit if new nodes are linked to them.
         """
         check_is_fitted(self)
-        if hasattr(X, "node_ids"):
-            X, adjacency = X.features, X.adjacency
+        X, adjacency = features_and_graph(X, adjacency)
         X = check_optional_features(self, X, adjacency, reset=False)
         needs_graph = "predict" in self._needs_graph
         if adjacency is None and needs_graph and self._fitted_on_graph:

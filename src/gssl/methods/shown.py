@@ -31,7 +31,7 @@ class ShownModel:
         data frame
             Of the library that the problem was read from, else of pandas, polars or pyarrow, whichever is
             installed: ``id``, ``label``, ``confidence`` and the other columns of
-            :class:`gssl.io.Prediction`.
+            :class:`gssl.io.Prediction`. If none is installed, :class:`gssl.io.Predictions`.
         """
         check_is_fitted(self)
         if not hasattr(problem, "tabulate"):

@@ -41,10 +41,24 @@ def replaces_state(
     return run
 
 
+def is_problem(X: Any) -> bool:
+    """Return whether X is a problem of :func:`gssl.read`, which is defined in a later subpackage."""
+    return all(hasattr(X, name) for name in ("node_ids", "adjacency", "y"))
+
+
+def features_and_graph(X: Any, adjacency: Any) -> tuple[Any, Any]:
+    """Return the features and the graph of a problem, or both as they are given."""
+    if not is_problem(X):
+        return X, adjacency
+    if adjacency is not None:
+        raise ValueError("a problem has its own graph: leave out adjacency.")
+    return X.features, X.adjacency
+
+
 def unpack_problem(args: tuple[Any, ...], options: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """Return the arguments of a fit with a problem of :func:`gssl.read` replaced by its parts."""
     problem: Any = args[0] if args else None
-    if not (hasattr(problem, "node_ids") and hasattr(problem, "adjacency") and hasattr(problem, "y")):
+    if not is_problem(problem):
         return args, options
     if len(args) > 1 or options.keys() & {"y", "adjacency"}:
         raise ValueError(
