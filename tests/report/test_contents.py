@@ -25,6 +25,10 @@ def test_a_model_and_its_problem_are_enough(problem, tmp_path):
     assert "We labelled 18 nodes from 16 labels." in page
     assert "member 20" in page
     assert f"{100 * held_out.accuracy:.1f} %" in page
+    # neither a command nor a duration is known in Python
+    assert "<pre><code></code></pre>" not in page
+    assert "It took" not in page
+    assert "Made with gssl " in " ".join(page.split())
 
 
 def test_title_and_notes_may_be_others(problem, tmp_path):
