@@ -2,11 +2,9 @@
 
 import pytest
 
-import gssl.io.edge_scanning as edge_scanning
 from gssl.io import (
     assemble,
     build_graph_store,
-    join_store,
     open_graph_store,
     read_edges,
     read_features,
@@ -30,7 +28,7 @@ def join(request, write, tmp_path):
         if request.param == "memory":
             return assemble(read_edges(file), features, labels, nodes=nodes)
         build_graph_store(file, tmp_path / "store")
-        return join_store(open_graph_store(tmp_path / "store"), features, labels, nodes=nodes)
+        return assemble(open_graph_store(tmp_path / "store"), features, labels, nodes=nodes)
 
     return join
 
@@ -101,7 +99,7 @@ def test_nodes_of_a_store_are_listed_by_their_prefixed_ids(write, tmp_path):
     store = build_graph_store(file, tmp_path / "store", nodes=nodes)
     assert store.node_ids.tolist() == listed
     labels = read_labels(write("l.csv", "item_id,label\n3,a\n2,b\n"))
-    assert known(join_store(store, labels=labels)) == {"3": "a", "item_id:2": "b"}
+    assert known(assemble(store, labels=labels)) == {"3": "a", "item_id:2": "b"}
 
 
 def test_nodes_of_a_store_are_told_apart_by_prefixes_only(write, tmp_path):
@@ -113,9 +111,7 @@ def test_nodes_of_a_store_are_told_apart_by_prefixes_only(write, tmp_path):
             build_graph_store(file, tmp_path / "other", nodes=write("n.csv", f"{column}\n3\n2\n"))
 
 
-@pytest.mark.parametrize("least", [0, 1 << 20])
-def test_the_scanner_and_a_store_ask_and_obey_as_memory_does(write, tmp_path, monkeypatch, least):
-    monkeypatch.setattr(edge_scanning, "_LEAST", least)
+def test_a_store_asks_and_obeys_as_memory_does(write, tmp_path):
     file = write("e.csv", "foo,bar\n1,2\n2,3\n")
     for read in (read_edges, lambda *args, **named: build_graph_store(*args, tmp_path / "store", **named)):
         with pytest.raises(ValueError, match="columns 'foo' and 'bar' share 1 id, such as '2', and their"):

@@ -12,9 +12,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-import gssl.io.edge_scanning as edge_scanning
 import gssl.io.graph_building as graph_building
 from gssl.io import assemble, build_graph_store, open_graph_store, read_edges, read_features
+from gssl.io.edge_coding import EdgeCoding
 
 
 def same(store, problem):
@@ -60,13 +60,9 @@ ODD_FILES = [
 
 
 @pytest.mark.parametrize(("name", "text"), [*FILES, *ODD_FILES])
-def test_the_scanner_duckdb_and_the_store_agree(write, tmp_path, monkeypatch, name, text):
+def test_a_store_and_memory_have_the_same_graph(write, tmp_path, name, text):
     file = write(name, text)
-    by_duckdb = assemble(read_edges(file))
-    same(build_graph_store(file, tmp_path / "by-duckdb"), by_duckdb)
-    monkeypatch.setattr(edge_scanning, "_LEAST", 0)
-    same(build_graph_store(file, tmp_path / "by-scanner"), by_duckdb)
-    same(build_graph_store(file, tmp_path / "of-scanned"), assemble(read_edges(file)))
+    same(build_graph_store(file, tmp_path / "store"), assemble(read_edges(file)))
 
 
 def test_edges_without_an_id_are_skipped_and_counted_and_strict_refuses_them(write, tmp_path):
@@ -76,17 +72,6 @@ def test_edges_without_an_id_are_skipped_and_counted_and_strict_refuses_them(wri
     assert store.notes == [f"{file}: skipped 2 edges without an id, the first in row 2."]
     with pytest.raises(ValueError, match=r"e\.csv, row 2: column 'target' has no id; remove the row or fill"):
         build_graph_store(file, tmp_path / "other", strict=True)
-
-
-def test_a_scan_with_a_table_of_nodes(write, tmp_path, monkeypatch):
-    monkeypatch.setattr(edge_scanning, "_LEAST", 0)
-    edges = write("e.csv", "source,target\nb,a\na,007\n")
-    nodes = write("f.csv", "id,x\n007,1\nlonely,2\nb,3\na,4\n")
-    store = build_graph_store(edges, tmp_path / "store", nodes=nodes)
-    same(store, assemble(read_edges(edges), read_features(nodes)))
-    fewer = write("g.csv", "id,x\n007,1\na,4\n")
-    with pytest.raises(ValueError, match=r"e\.csv names 1 id that the table of nodes does not have: 'b'"):
-        build_graph_store(edges, tmp_path / "other", nodes=fewer)
 
 
 def test_many_files_and_parquet(write, tmp_path):
@@ -110,28 +95,16 @@ def test_cut_into_parts_whole_numbers_and_text_give_the_graph_in_memory(tmp_path
     frame = pd.DataFrame({"source": rng.choice(names, 900), "target": rng.choice(names, 900)})
     if weighted:
         frame["weight"] = rng.choice([0.0, 0.1, 0.2, 0.7], 900)
-    cuts = [0, 3 << 32 | 9, 20 << 32, 20 << 32 | 40, 2**63 - 1]
-    monkeypatch.setattr(graph_building._Build, "_cuts", lambda build: cuts)
+    monkeypatch.setattr(graph_building, "_ROWS", 7)
     same(build_graph_store(frame, tmp_path / "store"), assemble(read_edges(frame)))
 
 
-def test_parts_are_about_equal_also_where_one_node_has_most_links(tmp_path, monkeypatch):
-    monkeypatch.setattr(graph_building, "_MERGING", 200)
-    sizes = []
-    between = graph_building._Build._between
-
-    def noted(build, low, high):
-        pairs = between(build, low, high)
-        sizes.append(len(pairs.key))
-        return pairs
-
-    monkeypatch.setattr(graph_building._Build, "_between", noted)
+def test_a_node_with_most_links_is_merged_in_parts(tmp_path):
     star = "SELECT 0 AS source, range + 1 AS target FROM range(500000)"
     store = build_graph_store(star, tmp_path / "store", memory_budget="400MB")
-    assert len(sizes) >= 3
-    assert sum(sizes) == 10**6
-    assert max(sizes) < 1.2 * 10**6 / len(sizes)
     assert store.adjacency.nnz == 10**6
+    assert np.diff(store.adjacency.indptr).tolist() == [500000, *[1] * 500000]
+    assert store.facts.isolated == 0
 
 
 def test_the_order_of_a_table_of_nodes_and_its_lonely_nodes(write, tmp_path):
@@ -187,28 +160,27 @@ def test_bad_places_and_budgets(write, tmp_path):
 
 KILLED = """
 import sys, time
-import gssl.io.edge_scanning as scanning
 import gssl.io.graph_building as building
-stage, scanning._LEAST = sys.argv[3], int(sys.argv[4])
-plain = getattr(building._Build, stage)
-def stop(self, *arguments):
-    if stage != "merge":
-        plain(self, *arguments)
+stage = sys.argv[3]
+plain = getattr(building, stage)
+def stop(*arguments):
+    if stage != "_merge":
+        plain(*arguments)
     print("there", flush=True)
     time.sleep(60)
-setattr(building._Build, stage, stop)
+setattr(building, stage, stop)
 building.build_graph_store(sys.argv[1], sys.argv[2])
 """
 
 
-def stopped_at(stage, file, store, least=1 << 20):
-    command = [sys.executable, "-c", KILLED, str(file), str(store), stage, str(least)]
+def stopped_at(stage, file, store):
+    command = [sys.executable, "-c", KILLED, str(file), str(store), stage]
     child = subprocess.Popen(command, stdout=subprocess.PIPE)
     assert child.stdout.readline() == b"there\n"
     return child
 
 
-@pytest.mark.parametrize("stage", ["number_nodes", "merge"])
+@pytest.mark.parametrize("stage", ["_number_nodes", "_merge"])
 @pytest.mark.parametrize("text", ["source,target\nb,a\na,007\n007,007\n", "user,item\n1,1\n2,\n3,1\n"])
 def test_a_kill_leaves_no_store_and_the_next_build_goes_on(write, tmp_path, monkeypatch, stage, text):
     file = write("e.csv", text)
@@ -220,15 +192,15 @@ def test_a_kill_leaves_no_store_and_the_next_build_goes_on(write, tmp_path, monk
     child.wait()
     assert not store.exists()
     stages = []
-    plain = graph_building._Build._store
+    plain = EdgeCoding.store
 
-    def noted(build, name, query, **options):
-        stages.append(name)
-        plain(build, name, query, **options)
+    def noted(coding, name, query, **options):
+        stages.extend([name] if coding.database == "build" else [])
+        plain(coding, name, query, **options)
 
-    monkeypatch.setattr(graph_building._Build, "_store", noted)
+    monkeypatch.setattr(EdgeCoding, "store", noted)
     same(build_graph_store(file, store), assemble(read_edges(file)))
-    assert stages == (["coded", "facts"] if stage == "number_nodes" else [])
+    assert stages == (["coded", "sorted"] if stage == "_number_nodes" else ["sorted"])
     assert sorted(path.name for path in tmp_path.iterdir()) == ["e.csv", "store"]
     assert sorted(path.name for path in store.iterdir()) == [
         "ids.parquet",
@@ -238,25 +210,10 @@ def test_a_kill_leaves_no_store_and_the_next_build_goes_on(write, tmp_path, monk
     ]
 
 
-def test_a_kill_after_a_scan_goes_on_with_its_rows(write, tmp_path, monkeypatch):
-    file = write("e.csv", "source,target\nb,a\na,007\n,b\n007,007\n")
-    store = tmp_path / "store"
-    child = stopped_at("number_nodes", file, store, least=0)
-    os.kill(child.pid, signal.SIGKILL)
-    child.wait()
-
-    def scanned_again(build):
-        raise AssertionError("the rows are there already")
-
-    monkeypatch.setattr(graph_building._Build, "_scan", scanned_again)
-    same(build_graph_store(file, store), assemble(read_edges(file)))
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["e.csv", "store"]
-
-
 def test_a_database_that_a_kill_left_unreadable_is_thrown_away(write, tmp_path):
     file = write("e.csv", "source,target\nb,a\na,007\n")
     store = tmp_path / "store"
-    child = stopped_at("number_nodes", file, store)
+    child = stopped_at("_number_nodes", file, store)
     os.kill(child.pid, signal.SIGKILL)
     child.wait()
     part = tmp_path / ".store.part"
@@ -273,7 +230,7 @@ def test_a_database_that_a_kill_left_unreadable_is_thrown_away(write, tmp_path):
 def test_a_kill_and_other_tables_begin_anew(write, tmp_path):
     file = write("e.csv", "source,target\nb,a\n")
     store = tmp_path / "store"
-    child = stopped_at("merge", file, store)
+    child = stopped_at("_merge", file, store)
     os.kill(child.pid, signal.SIGKILL)
     child.wait()
     time.sleep(0.01)

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gssl.io import assemble, read_edges
-from gssl.io.pair_merging import PairMerging, Pairs
+from gssl.io.pair_merging import GrowingArray, PairMerging, Pairs
 
 EDGES = st.lists(
     st.tuples(
@@ -40,7 +40,9 @@ def test_any_edges_in_parts_of_any_length(tmp_path_factory, edges, weighted, len
     for start in range(0, len(rows), length):
         row, column, side, weight = map(np.array, zip(*rows[start : start + length], strict=True))
         parts.append(Pairs(row << 32 | column << 1 | side, None if plain else weight))
-    facts = PairMerging(folder, len(number), not plain).run(parts)
+    facts = PairMerging(len(number), not plain).run(
+        parts, lambda name, dtype: GrowingArray(folder / f"{name}.npy", dtype)
+    )
     A = problem.adjacency
     assert np.load(folder / "indptr.npy").tolist() == A.indptr.tolist()
     assert np.load(folder / "indices.npy").tolist() == A.indices.tolist()

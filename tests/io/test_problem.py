@@ -10,7 +10,6 @@ from gssl.io import (
     build_graph_store,
     extend,
     from_scipy,
-    join_store,
     read_edges,
     read_features,
     read_labels,
@@ -132,7 +131,7 @@ def test_a_list_of_nodes_sets_their_order_and_others_are_added():
 
 def test_a_store_is_joined_like_tables(tmp_path):
     store = build_graph_store("SELECT 'a' AS src, 'b' AS dst UNION ALL SELECT 'b', 'c'", tmp_path / "s")
-    problem = join_store(store, features("z", "b"), labels(b="x", q="y"))
+    problem = assemble(store, features("z", "b"), labels(b="x", q="y"))
     assert problem.node_ids.tolist() == ["a", "b", "c", "z", "q"]
     assert problem.features.tolist() == [[0], [1], [0], [1], [0]]
     assert problem.y.tolist() == [None, "x", None, None, "y"]
@@ -143,9 +142,9 @@ def test_a_store_is_joined_like_tables(tmp_path):
         "3 nodes without a row got zeros",
     ]
     with pytest.raises(ValueError, match=r"names 1 id that .* does not have: 'z'; remove them, or build"):
-        join_store(store, features("z", "b"), strict=True)
+        assemble(store, features("z", "b"), strict=True)
     with pytest.raises(ValueError, match=r"has no features for 2 ids of .*: 'a', 'c'; add them"):
-        join_store(store, features("b"), strict=True)
+        assemble(store, features("b"), strict=True)
 
 
 @pytest.mark.parametrize(

@@ -56,7 +56,6 @@ DENSE = [
     *(f"methods/test_propagation.py::test_label_{name}" for name in ("spreading", "propagation")),
     "methods/test_g2cn.py::test_g2cn",
     "methods/test_ogc.py::test_ogc",
-    "io/test_edge_scanning.py::test_plain_text_is_scanned_to_the_same_edges",
 ]
 
 

@@ -15,6 +15,7 @@ from .interop import from_networkx as from_networkx
 from .interop import from_pyg as from_pyg
 from .interop import from_scipy as from_scipy
 from .interop import to_networkx as to_networkx
+from .joining import assemble as assemble
 from .label_tables import Labels as Labels
 from .label_tables import Nodes as Nodes
 from .label_tables import read_labels as read_labels
@@ -31,9 +32,7 @@ from .predictions import write_embeddings as write_embeddings
 from .predictions import write_predictions as write_predictions
 from .preparation import Preparation as Preparation
 from .problem import Problem as Problem
-from .problem import assemble as assemble
 from .problem import extend as extend
-from .problem import join_store as join_store
 from .reading import read as read
 from .table_reading import open_table as open_table
 from .table_writing import write_columns as write_columns

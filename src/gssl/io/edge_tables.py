@@ -1,23 +1,14 @@
-"""Read edges from a table, and count irregularities in the edges of a graph."""
+"""Read edges from a table into memory, and tell what was odd about them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_array
 
-from gssl.io.edge_columns import choose_columns, tell_kinds
-from gssl.io.edge_scanning import NotScannable, note_skipped, scan_edges
-from gssl.io.edge_sides import check_shared, shared_sql, split_sql
-from gssl.io.table_columns import encode_texts, note_spaces, number_sql, text_sql
-from gssl.io.table_reading import Table, open_table
-from gssl.wording import counted, quoted
-
-# the SQL conditions for an edge to skip, for an invalid weight, and for such a weight of an edge to keep
-NO_ID = "a IS NULL OR b IS NULL"
-BAD_WEIGHT = "weight IS NULL OR NOT isfinite(weight) OR weight < 0"
-BAD_EDGE = f"NOT ({NO_ID}) AND ({BAD_WEIGHT})"
+from gssl.io.edge_coding import EdgeCoding
+from gssl.io.table_reading import open_table
+from gssl.wording import counted
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,76 +80,14 @@ def read_edges(
     (['007'], ['8'], [0.5])
     """
     table = open_table(source, header=header)
-    ends, weight = choose_columns(table, columns)
-    note_spaces(table, ends)
-    apart = tell_kinds(table, ends) if two_sided is None else two_sided
-    try:
-        ids, codes = scan_edges(table, ends, weight, strict=strict, apart=apart is not False)
-    except NotScannable:
-        _query_edges(table, ends, weight, apart, strict)
-        ids, codes = encode_texts(table, "edges", ["a", "b"], [] if weight is None else ["weight"])
-    weights = codes.get("weight")
-    return Edges(ids, codes["a"], codes["b"], weights, table.name, table.notes, ends, apart is True)
-
-
-def _query_edges(
-    table: Table, ends: tuple[str, str], weight: str | None, apart: bool | None, strict: bool
-) -> None:
-    """Store the edges in the database, checked, with ids that two kinds of nodes share kept apart."""
-    a, b = (text_sql(table, end) for end in ends)
-    value = "" if weight is None else f", {number_sql(table.columns[weight])} AS weight"
-    table.execute(f"CREATE TEMP TABLE edges AS SELECT {a} AS a, {b} AS b{value} FROM {table.relation}")
-    bad = "false" if weight is None else BAD_EDGE
-    count, odd, skipped, first = table.fetch_row(
-        f"SELECT count(*), count(*) FILTER ({bad}), count(*) FILTER ({NO_ID}), min(rowid) FILTER ({NO_ID}) "
-        "FROM edges"
-    )
-    check_counts(table, ends, weight, (count, odd, skipped), strict)
-    split = False
-    if apart is not False:
-        table.execute(f"CREATE TEMP TABLE shared AS {shared_sql('edges')}")
-        split = check_shared(table, ends, apart, "edges", "shared")
-    if split:
-        renamed = split_sql(ends, "edges", "shared")
-        table.execute(f"CREATE OR REPLACE TEMP TABLE edges AS SELECT * FROM {renamed}")
-    if skipped:
-        note_skipped(table, skipped, first)
-        table.execute(f"DELETE FROM edges WHERE {NO_ID}")
-
-
-def check_counts(
-    table: Table, ends: tuple[str, str], weight: str | None, counts: tuple[int, int, int], strict: bool
-) -> None:
-    """Raise on no edges, on invalid weights, and on missing ids if strict or if no edge has both.
-
-    ``counts`` are those of all rows, of rows with an invalid weight, and of rows without an id.
-    """
-    count, odd, skipped = counts
-    if not count:
-        raise ValueError(f"{table.name} has no edges: give at least one row.")
-    strict = strict or skipped == count
-    if odd or (skipped and strict):
-        _refuse_row(table, ends, weight, f"{NO_ID} OR {BAD_WEIGHT}" if strict else BAD_EDGE)
-
-
-def _refuse_row(table: Table, ends: tuple[str, str], weight: str | None, bad: str) -> None:
-    """Raise an error about the first row of a condition."""
-    a, b = (text_sql(table, end) for end in ends)
-    number, cell = "1.0", "NULL"
-    if weight is not None:
-        number, cell = number_sql(table.columns[weight]), table.columns[weight].sql
-    first = table.fetch_row(
-        f"SELECT row, a IS NULL, b IS NULL, cell FROM (SELECT row_number() OVER () - 1 AS row, {a} AS a, "
-        f"{b} AS b, {number} AS weight, {cell} AS cell FROM {table.relation}) "
-        f"WHERE {bad} ORDER BY row LIMIT 1"
-    )
-    row, no_source, no_target, value = first
-    if no_source or no_target:
-        raise table.missing_id_error(row, ends[0] if no_source else ends[1])
-    raise ValueError(
-        f"{table.row_name(row)}: column {quoted(weight)} is {quoted(value)}, but a weight "
-        "must be a finite number of at least 0; repair it or name another column."
-    )
+    coding = EdgeCoding(table, columns, two_sided=two_sided, strict=strict)
+    coding.copy_texts()
+    coding.number_nodes()
+    coding.number_edges()
+    ids = table.fetch_columns("SELECT id FROM memory.ids ORDER BY rowid")["id"].astype(object)
+    pairs = table.fetch_columns("SELECT * FROM memory.coded WHERE u >= 0")
+    ends, apart = coding.ends, coding.apart is True
+    return Edges(ids, pairs["u"], pairs["v"], pairs.get("weight"), table.name, table.notes, ends, apart)
 
 
 @dataclass(frozen=True)
@@ -203,22 +132,3 @@ class EdgeFacts:
         if self.isolated:
             notes.append(f"{counted(self.isolated, 'node')} without any edge.")
         return notes
-
-
-def count_facts(simple: csr_array, mirrored: csr_array, removed: tuple[int, int, int]) -> EdgeFacts:
-    """Count irregularities in a graph with one entry per pair and direction, given its transpose.
-
-    ``removed`` counts the self-loops, duplicates and zeros that were removed from it.
-    """
-    both = (simple != 0).multiply(mirrored != 0)
-    two_way = int(both.nnz) // 2
-    differ = int((simple.multiply(both) != mirrored.multiply(both)).nnz) // 2 if two_way else 0
-    linked = (np.diff(simple.indptr) > 0) | (np.diff(mirrored.indptr) > 0)
-    return EdgeFacts(
-        *removed,
-        summed=not bool((simple.data == 1).all()),
-        two_way=two_way,
-        one_way=int(simple.nnz) - 2 * two_way,
-        differ=differ,
-        isolated=len(linked) - int(np.count_nonzero(linked)),
-    )

@@ -1,50 +1,41 @@
 """Build a graph store from edge tables of any size, within a memory budget.
 
-Ids are numbered by a scan of plain text, or by DuckDB, which may spill to disk. The rows become a file of
-pairs of node numbers, which are sorted as integers, one range of keys at a time.
+DuckDB, which may spill to disk, numbers the ids and sorts the edges as pairs of node numbers.
 """
 
 import json
 import os
-from collections import deque
 from collections.abc import Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
-from dataclasses import dataclass, replace
-from itertools import pairwise
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from gssl.files import write_all
 from gssl.io.atomic import whole_folder
-from gssl.io.edge_columns import choose_columns, tell_kinds
-from gssl.io.edge_scanning import EdgeScan, NotScannable, check_utf8, note_skipped
-from gssl.io.edge_sides import ambiguous_id_error, check_shared, shared_sql, split_sql
-from gssl.io.edge_tables import BAD_WEIGHT, NO_ID, EdgeFacts, check_counts
+from gssl.io.edge_coding import EdgeCoding
+from gssl.io.edge_sides import ambiguous_id_error
+from gssl.io.edge_tables import EdgeFacts
 from gssl.io.graph_store import GraphStore, open_graph_store, write_manifest
-from gssl.io.pair_merging import PairMerging, Pairs
-from gssl.io.table_columns import IDS, missing_id_notes, note_spaces, number_sql, pick_column, text_sql
+from gssl.io.pair_merging import GrowingArray, PairMerging, Pairs
+from gssl.io.table_columns import IDS, missing_id_notes, pick_column, text_sql
 from gssl.io.table_reading import Table, find_files, is_query, open_table, split_inside, sql_string
 from gssl.scale.memory import read_size
-from gssl.wording import MISSING, counted, listed, quoted, write_size
+from gssl.wording import MISSING, quoted, write_size
 
 # node numbers are int32
 _MOST_NODES = 2**31 - 1
 # bytes that Python, its libraries and DuckDB take before any data is read
 _BASE = 220 * 10**6
 _LEAST = 400 * 10**6
-# share of the rest for DuckDB's buffers or the ids of a scan; DuckDB exceeds it while it reads and writes
+# share of the rest for DuckDB's buffers, which exceeds it while it reads and writes
 _DATABASE_SHARE = 0.6
-# bytes per pair while a part is merged, and while it is sorted or waits; parts that are sorted or wait
-_MERGING, _WAITING, _AHEAD = 120, 32, 2
-# rows sampled to decide where to cut the pairs into parts
-_SAMPLE = 20_000
-# rows to code or select at a time
-_ROWS = 1 << 17
-# temporary files of rows
-_WORKING = ("codes", "ends", "order", "weights")
+# bytes that each of its threads needs at least
+_PER_THREAD = 100 * 10**6
+# the name of the database of a build, and of its file
+_DATABASE = "build"
+_IN_ORDER = "ORDER BY file_row_number"
+# sorted pairs to merge at a time
+_ROWS = 1 << 18
 
 
 def build_graph_store(
@@ -114,21 +105,22 @@ def build_graph_store(
         table = open_table(edges, header=header)
         # also closed after an error: the database of a build can only be open once
         with closing(table.connection):
-            ends, weight = choose_columns(table, columns)
-            apart = tell_kinds(table, ends) if two_sided is None else two_sided
-            work = _Build(table, folder, budget, strict, ends, weight, apart)
-            work.limit(threads)
-            note_spaces(table, work.ends)
-            work.number_nodes(nodes, header)
-            work.code_edges(nodes)
-            work.write_ids()
-        work.finish(work.merge())
+            _open_database(table, folder, budget - _BASE, threads)
+            coding = EdgeCoding(table, columns, two_sided=two_sided, strict=strict, database=_DATABASE)
+            n_nodes = _number_nodes(coding, nodes, header, folder)
+            coding.number_edges(nodes_listed=nodes is not None)
+            _write_ids(coding, folder)
+            facts = _merge(coding, n_nodes, folder)
+        for file in folder.glob(f"{_DATABASE}.duckdb*"):
+            file.unlink()
+        notes = [*table.notes, *facts.notes(table.name)]
+        write_manifest(folder, table.name, facts, notes, coding.ends if coding.split else ())
     return open_graph_store(path)
 
 
 def _mark(edges: Any, nodes: Any, columns: Sequence[str] | None, *settings: bool | None) -> str:
     """Return a text that identifies the inputs of a store; it is unique if any of them is not a file."""
-    parts: list[Any] = [3, list(columns or ()), *settings]
+    parts: list[Any] = [4, list(columns or ()), *settings]
     for source in (edges, nodes):
         if source is None:
             parts.append(None)
@@ -141,322 +133,110 @@ def _mark(edges: Any, nodes: Any, columns: Sequence[str] | None, *settings: bool
     return json.dumps(parts)
 
 
-@dataclass
-class _Build:
-    """One build; its finished stages are the tables of a database in its folder."""
+def _open_database(table: Table, folder: Path, memory: int, threads: int | None) -> None:
+    """Attach the database of a build, give it a share of the memory, and let it spill to the folder."""
+    run, share = table.execute, int(memory * _DATABASE_SHARE)
+    run(f"SET memory_limit = '{share // 1000}kB'")
+    run(f"SET temp_directory = {sql_string(str(folder / 'spilled'))}")
+    run(f"SET threads = {max(1, min(threads or os.cpu_count() or 1, share // _PER_THREAD))}")
+    attach = f"ATTACH {sql_string(str(folder / f'{_DATABASE}.duckdb'))} AS {_DATABASE}"
+    try:
+        run(attach)
+    except ValueError:
+        # a process that was killed early leaves a file that is not a database yet
+        for file in folder.glob(f"{_DATABASE}.duckdb*"):
+            file.unlink()
+        run(attach)
 
-    table: Table
-    folder: Path
-    budget: int
-    strict: bool
-    ends: tuple[str, str]
-    weight: str | None
-    # whether the ends are two kinds of nodes, None if unknown; and whether these share ids
-    apart: bool | None
-    split: bool = False
-    n_nodes: int = 0
-    _facts: tuple[int, int, int, bool] = (0, 0, 0, False)
-    # the number of rows without an id, and the position of the first
-    _skipped: tuple[int, int | None] = (0, None)
 
-    def limit(self, threads: int | None) -> None:
-        """Limit DuckDB to its share of the budget, let it spill to the folder, and attach the database."""
-        run = self.table.execute
-        available = self.budget - _BASE
-        run(f"SET memory_limit = '{int(available * _DATABASE_SHARE) // 1000}kB'")
-        run(f"SET temp_directory = {sql_string(str(self.folder / 'spilled'))}")
-        if threads is not None:
-            run(f"SET threads = {int(threads)}")
-        attach = f"ATTACH {sql_string(str(self.folder / 'build.duckdb'))} AS build"
-        try:
-            run(attach)
-        except ValueError:
-            # a process that was killed early leaves a file that is not a database yet
-            for file in self.folder.glob("build.duckdb*"):
-                file.unlink()
-            run(attach)
-
-    def number_nodes(self, nodes: Any, header: bool | None) -> None:
-        """Store the ids so that the row number of an id is its node number."""
-        if not self._has("scanned"):
-            self._scan()
-        if self.apart is not False and not self._was_scanned():
-            if not self._has("shared"):
-                self._store("shared", shared_sql(self._texts()))
-            self.split = check_shared(self.table, self.ends, self.apart, self._texts(), "build.shared")
-        if not self._has("ids"):
-            if nodes is not None:
-                self._copy_nodes(nodes, header)
-            elif self._was_scanned():
-                order = "" if (self.folder / "order").exists() else " ORDER BY id"
-                self._store("ids", f"SELECT id, code FROM build.scanned{order}", in_order=True)
-            else:
-                ids = f"SELECT DISTINCT unnest([a, b]) AS id FROM {self._texts()} WHERE NOT ({NO_ID})"
-                self._store("ids", f"SELECT id FROM ({ids}) ORDER BY id")
-        self.n_nodes = self.table.fetch_row("SELECT count(*) FROM build.ids")[0]
-        if self.n_nodes > _MOST_NODES:
-            raise ValueError(
-                f"{self.table.name} names {self.n_nodes:,} nodes, and a graph store holds fewer than 2³¹: "
-                "split the graph."
-            )
-
-    def _scan(self) -> None:
-        """Store the ids of plain text, and write its rows as codes; store no ids of other tables.
-
-        If the ids could be stored in text order right away, a file ``order`` holds their codes.
-        """
-        lines = self.folder / "ids.txt"
-        ids = "SELECT ''::VARCHAR AS id, 0 AS code LIMIT 0"
-        skipped, first = 0, None
-        try:
-            most_bytes = (self.budget - _BASE) * _DATABASE_SHARE
-            apart = self.apart is not False
-            scan = EdgeScan(self.table, self.ends, self.weight, most_bytes, strict=self.strict, apart=apart)
-            with (self.folder / "codes").open("wb") as codes, (self.folder / "weights").open("wb") as values:
-                for ends, weights in scan.blocks():
-                    write_all(codes, ends)
-                    write_all(values, weights)
-            order = scan.order()
-            if order is not None:
-                order.tofile(self.folder / "order")
-            with lines.open("wb") as stream:
-                write_all(stream, scan.lines(order))
-            if scan.n_ids and check_utf8(scan.lines()):
-                skipped, first = scan.n_skipped, scan.first_skipped
-                assert self.table.dialect is not None
-                separator = sql_string(self.table.dialect.delimiter)
-                ids = (
-                    "SELECT id, (row_number() OVER () - 1)::INTEGER AS code "
-                    f"FROM read_csv({sql_string(str(lines))}, auto_detect=false, header=false, "
-                    f"delim={separator}, quote='', escape='', columns={{'id': 'VARCHAR'}})"
-                )
-        except NotScannable:
-            pass
-        self._store("skipped", _skipped_sql(skipped, first))
-        self._store("scanned", ids, in_order=True)
-        lines.unlink(missing_ok=True)
-
-    def _was_scanned(self) -> bool:
-        return self.table.fetch_row("SELECT 1 FROM build.scanned LIMIT 1") is not None
-
-    def _copy_nodes(self, nodes: Any, header: bool | None) -> None:
+def _number_nodes(coding: EdgeCoding, nodes: Any, header: bool | None, folder: Path) -> int:
+    """Number the ids, in the order of a table of nodes if there is one; return how many there are."""
+    path = folder / "nodes.parquet"
+    listing = None
+    if nodes is not None and not coding.has("ids"):
         listing = open_table(nodes, header=header, graph_part="nodes")
         name = pick_column(listing, None, IDS, 0)
-        text = text_sql(listing, name)
-        path = self.folder / "nodes.parquet"
-        listing.execute(f"COPY (SELECT {text} AS id FROM {listing.relation}) TO {sql_string(str(path))}")
-        read = f"read_parquet({sql_string(str(path))}, file_row_number = true)"
-        row = self.table.fetch_row(f"SELECT min(file_row_number) FROM {read} WHERE id IS NULL")[0]
-        if row is not None:
-            raise listing.missing_id_error(row, name)
-        twice = self.table.fetch_row(
-            f"SELECT id FROM {read} GROUP BY id HAVING count(*) > 1 ORDER BY min(file_row_number) LIMIT 1"
-        )
-        if twice is not None:
-            raise ValueError(f"{listing.name} has more than one row for {quoted(twice[0])}; keep one.")
-        if self.split:
-            shared = self.table.fetch_row(f"SELECT min(id) FROM {read} SEMI JOIN build.shared USING (id)")[0]
-            if shared is not None:
-                # it lists all nodes, so that the name of its column cannot tell the kind of one
-                raise ambiguous_id_error(listing.name, shared, self.ends, one_kind=False)
-        self._store("ids", f"SELECT id FROM {read} ORDER BY file_row_number")
-        path.unlink()
-
-    def code_edges(self, nodes: Any) -> None:
-        """Write the edges as pairs of node numbers."""
-        if self._has("facts"):
-            return
-        number = self._numbers_of_codes(nodes) if self._was_scanned() else None
-        blocks = self._join(nodes)
-        self._skipped = self.table.fetch_row("SELECT skipped, first FROM build.skipped")
-        if number is not None:
-            scanned = self._rows("codes", self.weight is not None)
-            blocks = ((number[codes], weights) for codes, weights in scanned)
-        count = self_loops = zeros = 0
-        weighted, largest = False, 0.0
-        with (self.folder / "ends").open("wb") as stream:
-            for ends, weights in blocks:
-                write_all(stream, ends)
-                loops = ends[:, 0] == ends[:, 1]
-                count += len(ends)
-                self_loops += int(np.count_nonzero(loops & (weights != 0) if len(weights) else loops))
-                zeros += len(weights) - int(np.count_nonzero(weights))
-                weighted |= bool(((weights != 0) & (weights != 1)).any())
-                largest = max(largest, float(weights.max(initial=0.0)))
-        weighted |= self.weight is not None and largest != 1
-        self._store(
-            "facts",
-            f"SELECT {count} AS n_rows, {self_loops} AS self_loops, {zeros} AS zeros, {weighted} AS weighted"
-            f", skipped, first FROM ({_skipped_sql(*self._skipped)})",
-        )
-
-    def _numbers_of_codes(self, nodes: Any) -> np.ndarray | None:
-        """Return the node number of each code of the scan; None if the table of nodes lacks an id."""
-        if nodes is None:
-            coded = self.table.fetch_columns("SELECT code FROM build.ids ORDER BY rowid")
-            coded["number"] = np.arange(self.n_nodes, dtype=np.int32)
-        else:
-            pairs = "build.scanned LEFT JOIN build.ids USING (id)"
-            coded = self.table.fetch_columns(f"SELECT code, ids.rowid::INTEGER AS number FROM {pairs}")
-            if np.isnan(coded["number"]).any():
-                return None
-        codes = coded["code"]
-        if (self.folder / "order").exists():
-            codes = np.fromfile(self.folder / "order", np.int64)[codes]
-        number = np.empty(len(codes), np.int32)
-        number[codes] = coded["number"]
-        return number
-
-    def _join(self, nodes: Any) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Yield the ends and weights of the rows, joined with the ids by DuckDB."""
-        if not self._has("coded"):
-            # join on hashes of ids if all ids come from the edges and no two share a hash
-            distinct = "SELECT count(*) = count(DISTINCT hash(id)) FROM build.ids"
-            hashed = nodes is None and self.table.fetch_row(distinct)[0]
-            key, a, b = (f"hash({text})" if hashed else text for text in ("id", "a", "b"))
-            named = "" if self.weight is None else ", weight"
-            keys = f"(SELECT {key} AS key, rowid::INTEGER AS number FROM build.ids)"
-            self._store(
-                "coded",
-                f"SELECT CASE WHEN skipped THEN -1 ELSE k.number END AS u, l.number AS v{named} "
-                f"FROM (SELECT {a} AS a, {b} AS b, weight, {NO_ID} AS skipped FROM {self._texts()}) "
-                f"LEFT JOIN {keys} AS k ON a = k.key LEFT JOIN {keys} AS l ON b = l.key",
-            )
-        self._check()
-        count = self.table.fetch_row("SELECT count(*) FROM build.coded")[0]
-        with (self.folder / "weights").open("wb") as stream:
-            for start in range(0, count, _ROWS):
-                part = self.table.fetch_columns(
-                    f"SELECT * FROM build.coded WHERE rowid >= {start} AND rowid < {start + _ROWS} AND u >= 0"
-                )
-                weights = part.get("weight", np.empty(0))
-                write_all(stream, weights)
-                yield np.stack([part["u"], part["v"]], axis=1), weights
-
-    def _rows(self, name: str, weighted: bool) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Yield blocks of a file of pairs, with their weights."""
-        weights = np.empty(0)
-        with (self.folder / name).open("rb") as ends, (self.folder / "weights").open("rb") as values:
-            while len(block := np.fromfile(ends, np.int32, 2 * _ROWS)):
-                if weighted:
-                    weights = np.fromfile(values, np.float64, len(block) // 2)
-                yield block.reshape(-1, 2), weights
-
-    def _texts(self) -> str:
-        """Return the SQL relation of the ids and the weight, as text and number."""
-        a, b = (text_sql(self.table, end) for end in self.ends)
-        number = "NULL" if self.weight is None else number_sql(self.table.columns[self.weight])
-        texts = f"(SELECT {a} AS a, {b} AS b, {number} AS weight FROM {self.table.relation})"
-        return split_sql(self.ends, texts, "build.shared") if self.split else texts
-
-    def _check(self) -> None:
-        bad = "false" if self.weight is None else f"u IS DISTINCT FROM -1 AND ({BAD_WEIGHT})"
-        count, odd, skipped, strange = self.table.fetch_row(
-            f"SELECT count(*), count(*) FILTER ({bad}), count(*) FILTER (u = -1), "
-            "count(*) FILTER (u IS NULL OR (u >= 0 AND v IS NULL)) FROM build.coded"
-        )
-        check_counts(self.table, self.ends, self.weight, (count, odd, skipped), self.strict)
-        if skipped:
-            rows = f"SELECT row_number() OVER () - 1 AS row, a, b FROM {self._texts()}"
-            first = self.table.fetch_row(f"SELECT min(row) FROM ({rows}) WHERE {NO_ID}")[0]
-            self._skipped = (skipped, first)
-        if not strange:
-            return
-        unknown = self.table.fetch_rows(
-            f"SELECT DISTINCT id FROM (SELECT unnest([a, b]) AS id FROM {self._texts()} WHERE NOT ({NO_ID})) "
-            "ANTI JOIN build.ids USING (id) ORDER BY id LIMIT 1000000"
-        )
+        ids = f"SELECT {text_sql(listing, name)} AS id FROM {listing.relation}"
+        listing.execute(f"COPY ({ids}) TO {sql_string(str(path))}")
+        _check_nodes(listing, name, path)
+    n_nodes = coding.number_nodes(None if listing is None else f"SELECT id FROM {_rows_of(path)} {_IN_ORDER}")
+    if listing is not None and coding.split:
+        shared = f"SELECT min(id) FROM {_rows_of(path)} SEMI JOIN {_DATABASE}.shared USING (id)"
+        node = coding.table.fetch_row(shared)[0]
+        if node is not None:
+            # it lists all nodes, so that the name of its column cannot tell the kind of one
+            raise ambiguous_id_error(listing.name, node, coding.ends, one_kind=False)
+    path.unlink(missing_ok=True)
+    if n_nodes > _MOST_NODES:
         raise ValueError(
-            f"{self.table.name} names {counted(len(unknown), 'id')} that the table of nodes does not have: "
-            f"{listed(node for (node,) in unknown)}; add them or remove their edges."
+            f"{coding.table.name} names {n_nodes:,} nodes, and a graph store holds fewer than 2³¹: split the "
+            "graph."
         )
+    return n_nodes
 
-    def write_ids(self) -> None:
-        """Write the ids and detach the database."""
-        path = sql_string(str(self.folder / "ids.parquet"))
-        *facts, skipped, first = self.table.fetch_row("SELECT * FROM build.facts")
-        self._facts = tuple(facts)
-        note_skipped(self.table, skipped, first)
-        markers = ", ".join(sql_string(text) for text in MISSING)
-        odd = self.table.fetch_rows(f"SELECT id FROM build.ids WHERE id IN ({markers}) ORDER BY rowid")
-        self.table.notes += missing_id_notes(self.table.name, [node for (node,) in odd])
-        sides = ""
-        if self.split:
-            u, v = (f"rowid IN (SELECT {end} FROM build.coded)" for end in "uv")
-            sides = f", CASE WHEN {u} THEN 0 WHEN {v} THEN 1 ELSE -1 END::TINYINT AS side"
-        self.table.execute(
-            f"COPY (SELECT id{sides} FROM build.ids ORDER BY rowid) TO {path} "
-            "(FORMAT parquet, COMPRESSION zstd)"
+
+def _rows_of(path: Path) -> str:
+    return f"read_parquet({sql_string(str(path))}, file_row_number = true)"
+
+
+def _check_nodes(listing: Table, name: str, path: Path) -> None:
+    """Raise on rows of a table of nodes without an id, and on ids that it repeats."""
+    row = listing.fetch_row(f"SELECT min(file_row_number) FROM {_rows_of(path)} WHERE id IS NULL")[0]
+    if row is not None:
+        raise listing.missing_id_error(row, name)
+    twice = listing.fetch_row(
+        f"SELECT id FROM {_rows_of(path)} GROUP BY id HAVING count(*) > 1 ORDER BY min(file_row_number) "
+        "LIMIT 1"
+    )
+    if twice is not None:
+        raise ValueError(f"{listing.name} has more than one row for {quoted(twice[0])}; keep one.")
+
+
+def _write_ids(coding: EdgeCoding, folder: Path) -> None:
+    """Write the ids and, where both kinds of nodes share some, the kind of each; note odd ones."""
+    table, ids = coding.table, f"{_DATABASE}.ids"
+    markers = ", ".join(sql_string(text) for text in MISSING)
+    odd = table.fetch_rows(f"SELECT id FROM {ids} WHERE id IN ({markers}) ORDER BY rowid")
+    table.notes += missing_id_notes(table.name, [node for (node,) in odd])
+    sides = ""
+    if coding.split:
+        u, v = (f"rowid IN (SELECT {end} FROM {_DATABASE}.coded)" for end in "uv")
+        sides = f", CASE WHEN {u} THEN 0 WHEN {v} THEN 1 ELSE -1 END::TINYINT AS side"
+    table.execute(
+        f"COPY (SELECT id{sides} FROM {ids} ORDER BY rowid) TO {sql_string(str(folder / 'ids.parquet'))} "
+        "(FORMAT parquet, COMPRESSION zstd)"
+    )
+
+
+def _merge(coding: EdgeCoding, n_nodes: int, folder: Path) -> EdgeFacts:
+    """Sort the edges of both directions, and write the arrays of the graph."""
+    table, coded = coding.table, f"{_DATABASE}.coded WHERE u >= 0"
+    zero, weight = ("false", "") if coding.weight is None else ("weight = 0", ", weight")
+    self_loops, zeros = table.fetch_row(
+        f"SELECT count(*) FILTER (u = v AND NOT {zero}), count(*) FILTER ({zero}) FROM {coded}"
+    )
+    weighted = bool(weight) and bool(
+        table.fetch_row(f"SELECT bool_or(weight NOT IN (0, 1)) OR max(weight) <> 1 FROM {coded}")[0]
+    )
+    weight = weight if weighted else ""
+    if not coding.has("sorted"):
+        directions = (
+            f"SELECT ({row}::BIGINT << 32) + ({column}::BIGINT << 1) + {mirrored} AS key{weight} "
+            f"FROM {coded} AND u <> v AND NOT {zero}"
+            for row, column, mirrored in (("u", "v", 0), ("v", "u", 1))
         )
-        self.table.execute("DETACH build")
+        coding.store("sorted", f"{' UNION ALL '.join(directions)} ORDER BY ALL")
 
-    def merge(self) -> EdgeFacts:
-        """Write the arrays of the graph."""
-        _, self_loops, zeros, weighted = self._facts
-        merged = PairMerging(self.folder, self.n_nodes, weighted).run(self._parts())
-        return replace(merged, self_loops=self_loops, zeros=zeros)
+    def parts() -> Iterator[Pairs]:
+        count = table.fetch_row(f"SELECT count(*) FROM {_DATABASE}.sorted")[0]
+        for start in range(0, count, _ROWS):
+            part = table.fetch_columns(
+                f"SELECT * FROM {_DATABASE}.sorted WHERE rowid >= {start} AND rowid < {start + _ROWS}"
+            )
+            yield Pairs(part["key"], part.get("weight"))
 
-    def _parts(self) -> Iterator[Pairs]:
-        """Yield the pairs in order; the next parts are sorted while one is merged."""
-        waiting: deque[Future[Pairs]] = deque()
-        with ThreadPoolExecutor(_AHEAD) as pool:
-            for low, high in pairwise(self._cuts()):
-                waiting.append(pool.submit(self._between, low, high))
-                if len(waiting) > _AHEAD:
-                    yield waiting.popleft().result()
-            while waiting:
-                yield waiting.popleft().result()
-
-    def _cuts(self) -> list[int]:
-        """Return keys that cut the pairs into parts of about the size that can be merged at a time."""
-        count = self._facts[0]
-        step = max(10**5, int((self.budget - _BASE) * _DATABASE_SHARE) // (2 * _MERGING + _AHEAD * _WAITING))
-        n_parts = max(-(-2 * count // step), min(_AHEAD + 1, count // 10**5))
-        cuts = np.empty(0, np.int64)
-        if n_parts > 1:
-            ends = np.memmap(self.folder / "ends", np.int32, "r", shape=(count, 2))
-            rows = np.random.default_rng(1).integers(count, size=_SAMPLE)
-            u, v = ends[np.sort(rows)].astype(np.int64).T
-            keys = np.sort(np.concatenate([u << 32 | v << 1, v << 32 | u << 1]))
-            cuts = np.unique(keys[np.arange(1, n_parts) * len(keys) // n_parts])
-        return [0, *cuts.tolist(), 2**63 - 1]
-
-    def _between(self, low: int, high: int) -> Pairs:
-        """Return the pairs with keys in [low, high), sorted."""
-        from gssl.io._scan_loops import compiled_loop, select_pairs
-
-        select, weighted = compiled_loop(select_pairs), self._facts[3]
-        key, weight = np.empty(2 * _ROWS + 1, np.int64), np.empty(2 * _ROWS + 1)
-        count = np.zeros(1, np.int64)
-        keys, weights = [], []
-        for ends, values in self._rows("ends", self.weight is not None):
-            select(ends, values, low, high, key, weight, count)
-            keys.append(key[: count[0]].copy())
-            if weighted:
-                weights.append(weight[: count[0]].copy())
-        return Pairs(np.concatenate(keys), np.concatenate(weights) if weighted else None).sorted()
-
-    def finish(self, facts: EdgeFacts) -> None:
-        """Write the manifest and delete temporary files."""
-        for file in (*self.folder.glob("build.duckdb*"), *(self.folder / name for name in _WORKING)):
-            file.unlink(missing_ok=True)
-        notes = [*self.table.notes, *facts.notes(self.table.name)]
-        write_manifest(self.folder, self.table.name, facts, notes, self.ends if self.split else ())
-
-    def _has(self, name: str) -> bool:
-        return bool(
-            self.table.fetch_row(
-                "SELECT count(*) FROM duckdb_tables() "
-                f"WHERE database_name = 'build' AND table_name = {sql_string(name)}"
-            )[0]
-        )
-
-    def _store(self, name: str, query: str, *, in_order: bool = False) -> None:
-        # keeping the order of rows costs time and memory
-        self.table.execute(f"SET preserve_insertion_order = {str(in_order).lower()}")
-        self.table.execute(f"CREATE OR REPLACE TABLE build.{name} AS {query}")
-        self.table.execute("SET preserve_insertion_order = true")
-
-
-def _skipped_sql(count: int, first: int | None) -> str:
-    return f"SELECT {count} AS skipped, {'NULL' if first is None else first}::BIGINT AS first"
+    merging = PairMerging(n_nodes, weighted)
+    facts = merging.run(parts(), lambda name, dtype: GrowingArray(folder / f"{name}.npy", dtype))
+    if not facts.summed:
+        (folder / "weights.npy").unlink()
+    return replace(facts, self_loops=self_loops, zeros=zeros)

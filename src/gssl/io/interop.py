@@ -11,9 +11,10 @@ from scipy.sparse import coo_array, csr_array, issparse
 from gssl.graph import check_finite, clean_adjacency
 from gssl.io.edge_tables import read_edges
 from gssl.io.feature_reading import read_features
+from gssl.io.joining import assemble
 from gssl.io.label_tables import read_labels
 from gssl.io.predictions import Predictions, list_predictions
-from gssl.io.problem import Problem, assemble
+from gssl.io.problem import Problem
 from gssl.wording import counted, is_missing, is_missing_text
 
 # the kernels index nodes with int32

@@ -1,13 +1,14 @@
-"""Merge sorted pairs of node numbers into the arrays of a graph on disk, some pairs at a time."""
+"""Merge sorted pairs of node numbers into the arrays of a graph, in memory or in files."""
 
-from collections.abc import Iterable
-from contextlib import closing
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from contextlib import ExitStack, closing
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.lib import format as npy
+from scipy.sparse import csr_array
 
 from gssl.files import write_all
 from gssl.io.edge_tables import EdgeFacts
@@ -49,8 +50,7 @@ class PairMerging:
     Weights are summed in ascending order, as in memory, so that both give the same bits.
     """
 
-    def __init__(self, folder: Path, n_nodes: int, weighted: bool) -> None:
-        self.folder = folder
+    def __init__(self, n_nodes: int, weighted: bool) -> None:
         self.n_nodes = n_nodes
         self.weighted = weighted
         # keys and weights of the last pair, which may continue in the next part
@@ -59,19 +59,20 @@ class PairMerging:
         self._linked = self._listed = self._directed = self._two_way = self._differ = 0
         self._summed = False
 
-    def run(self, parts: Iterable[Pairs]) -> EdgeFacts:
-        """Write ``indptr.npy``, ``indices.npy`` and, unless all are 1, ``weights.npy``; return counts."""
-        with (
-            closing(GrowingArray(self.folder / "indptr.npy", np.int64)) as self._indptr,
-            closing(GrowingArray(self.folder / "indices.npy", np.int32)) as self._indices,
-            closing(GrowingArray(self.folder / "weights.npy", np.float64)) as self._weights,
-        ):
+    def run(self, parts: Iterable[Pairs], make_array: "Callable[[str, Any], Any]") -> EdgeFacts:
+        """Write the arrays ``indptr``, ``indices`` and ``weights``, which are made by name and type.
+
+        The weights mean nothing if all are 1, as ``summed`` in the returned counts tells.
+        """
+        with ExitStack() as stack:
+            self._indptr, self._indices, self._weights = (
+                stack.enter_context(closing(make_array(name, dtype)))
+                for name, dtype in (("indptr", np.int64), ("indices", np.int32), ("weights", np.float64))
+            )
             for part in parts:
                 self._take(part)
             self._write(*self._held)
             self._point(np.empty(0, np.int64), self.n_nodes + 1)
-        if not self._summed:
-            (self.folder / "weights.npy").unlink()
         return EdgeFacts(
             duplicates=self._listed - self._directed,
             summed=self._summed,
@@ -133,6 +134,51 @@ class PairMerging:
             starts = row[np.r_[True, row[1:] != row[:-1]]]
             self._linked += int(np.count_nonzero(starts >= begun))
         self._next_row = stop
+
+
+def merge_edges(
+    source: np.ndarray, target: np.ndarray, weights: np.ndarray | None, n_nodes: int
+) -> tuple[csr_array, EdgeFacts]:
+    """Return the graph of edges between node numbers, without self-loops and zeros, and what was odd."""
+    kept, zeros = source != target, 0
+    self_loops = len(kept) - int(np.count_nonzero(kept))
+    weighted = weights is not None and bool(((weights != 0) & (weights != 1)).any() or weights.max() != 1)
+    if weights is not None:
+        zeros = len(weights) - int(np.count_nonzero(weights))
+        self_loops = int(np.count_nonzero(~kept & (weights != 0)))
+        kept &= weights != 0
+    u, v = (ends.astype(np.int64) if kept.all() else ends[kept].astype(np.int64) for ends in (source, target))
+    key = np.concatenate([u << 32 | v << 1, v << 32 | u << 1 | 1])
+    pairs = Pairs(key, np.tile(weights[kept], 2) if weighted and weights is not None else None).sorted()
+    arrays = dict[str, _ArrayInMemory]()
+
+    def make_array(name: str, dtype: Any) -> _ArrayInMemory:
+        return arrays.setdefault(name, _ArrayInMemory(dtype))
+
+    facts = PairMerging(n_nodes, weighted).run([pairs], make_array)
+    indptr, indices = arrays["indptr"].joined(), arrays["indices"].joined()
+    data = arrays["weights"].joined() if facts.summed else np.ones(len(indices))
+    graph = csr_array((data, indices, indptr), shape=(n_nodes, n_nodes))
+    return graph, replace(facts, self_loops=self_loops, zeros=zeros)
+
+
+class _ArrayInMemory:
+    """A one-dimensional array to append to."""
+
+    def __init__(self, dtype: Any) -> None:
+        self.size, self._parts = 0, [np.empty(0, dtype)]
+
+    def append(self, values: np.ndarray) -> None:
+        """Append entries."""
+        self._parts.append(values.astype(self._parts[0].dtype, copy=False))
+        self.size += len(values)
+
+    def joined(self) -> np.ndarray:
+        """Return all entries."""
+        return np.concatenate(self._parts)
+
+    def close(self) -> None:
+        """Do nothing: the array stays in memory."""
 
 
 class GrowingArray:

@@ -13,11 +13,12 @@ from gssl.graph.mapped import iterate_blocks
 from gssl.io.edge_tables import read_edges
 from gssl.io.feature_reading import Features, read_features
 from gssl.io.feature_slabs import map_features
-from gssl.io.graph_store import GraphStore, open_graph_store
+from gssl.io.graph_store import open_graph_store
 from gssl.io.interop import from_dgl, from_networkx, from_pyg, from_scipy
+from gssl.io.joining import assemble
 from gssl.io.label_tables import read_labels, read_nodes
 from gssl.io.preparation import Preparation
-from gssl.io.problem import Problem, assemble, join_store
+from gssl.io.problem import Problem
 from gssl.scale.progress import note, step
 from gssl.wording import quoted
 
@@ -153,7 +154,8 @@ def read(
         # now, because one may explain why joining fails
         note(*([] if part is None else part.notes))
     with step("joining tables"):
-        problem = _join(store, links, table, given, nodes=listed, strict=strict, known=known)
+        graph_read = links if store is None else store
+        problem = assemble(graph_read, table, given, nodes=listed, strict=strict, known=known)
     problem = replace(problem, preparation=preparation, frames=backend_of(edges, features, labels, nodes))
     # new nodes of a saved model are linked once all are joined
     problem = _with_neighbours(problem, knn) if known is None else problem
@@ -171,13 +173,6 @@ def link_neighbours(problem: Problem, knn: int) -> Problem:
 
 def _with_neighbours(problem: Problem, knn: int | None) -> Problem:
     return problem if knn is None else link_neighbours(problem, knn)
-
-
-def _join(store: GraphStore | None, edges: Any, features: Any, labels: Any, **options: Any) -> Problem:
-    if store is None:
-        return assemble(edges, features, labels, **options)
-    options.pop("known")
-    return join_store(store, features, labels, **options)
 
 
 def _prepared(
