@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from gssl.datasets.dataset import PARTS, Dataset, adjacency_from_edges, default_names, identity_features
-from gssl.datasets.numpy_files import csr_from_parts, read_npz
+from gssl.io.numpy_files import csr_from_parts, read_npz
 from gssl.wording import reason, shortened
 
 _REQUIRED = ("edges", "num_nodes", "labels")

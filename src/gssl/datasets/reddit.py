@@ -20,7 +20,7 @@ from scipy.sparse import coo_array, csr_array
 from gssl.datasets.dataset import PARTS, Dataset, default_names
 from gssl.datasets.location import find_or_fetch
 from gssl.datasets.npz_graphs import name_damaged, name_file, number_classes, read_arrays
-from gssl.datasets.numpy_files import csr_from_parts, npz_shapes
+from gssl.io.numpy_files import csr_from_parts, npz_shapes
 
 # the file of nodes with features, and the file of links
 FORMS = {"reddit": ("reddit.npz", "reddit_adj.npz"), "reddit-dgl": ("reddit_data.npz", "reddit_graph.npz")}

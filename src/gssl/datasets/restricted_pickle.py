@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from gssl.datasets.numpy_files import csr_from_parts
+from gssl.io.numpy_files import csr_from_parts
 from gssl.wording import quoted, reason, shortened
 
 # the module paths are those of the Python 2 libraries that wrote the files

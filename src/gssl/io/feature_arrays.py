@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array, issparse
 
-from gssl.datasets.numpy_files import csr_from_parts, map_npy, read_npz
 from gssl.io.column_kinds import Encoding
 from gssl.io.graph_store import GraphStore
+from gssl.io.numpy_files import csr_from_parts, map_npy, read_npz
 from gssl.io.table_columns import check_distinct
 from gssl.io.table_reading import find_files
 from gssl.scale.columns import read_columns

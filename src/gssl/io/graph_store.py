@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
-from gssl.datasets.numpy_files import map_npy
 from gssl.graph.simplify import declare_simple
 from gssl.io.edge_sides import NodeKinds
 from gssl.io.edge_tables import EdgeFacts
+from gssl.io.numpy_files import map_npy
 from gssl.io.table_columns import spelling_hint
 from gssl.io.table_reading import Table, connect, sql_string
 from gssl.wording import counted, listed, printable, shortened

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array, triu
 
-from gssl.datasets.numpy_files import csr_from_parts
 from gssl.graph.mapped import mapped_file
 from gssl.io.edge_sides import NodeKinds
+from gssl.io.numpy_files import csr_from_parts
 from gssl.methods.softmax import SoftmaxMap
 from gssl.selection.candidates import Block, Filter, operator_powers
 from gssl.selection.ensemble import Recipe

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from gssl.datasets.numpy_files import csr_from_parts
 from gssl.io.model_attributes import MOST_SCALED, PLAIN, PLAIN_TYPES, Fitted, fitted_attributes, storable
 from gssl.io.model_checks import check_parts, fits_hint, read_classes, read_table
 from gssl.io.model_data import (
@@ -18,6 +17,7 @@ from gssl.io.model_data import (
     unpack_recipe,
     unpack_texts,
 )
+from gssl.io.numpy_files import csr_from_parts
 from gssl.io.problem import Problem
 from gssl.methods.inputs import FittedParameters, scale_features
 from gssl.methods.labels import UNLABELLED

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gssl.datasets.numpy_files import csr_from_parts, map_npy, npz_shapes, read_npz
+from gssl.io.numpy_files import csr_from_parts, map_npy, npz_shapes, read_npz
 
 
 @pytest.mark.parametrize(
