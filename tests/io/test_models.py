@@ -15,8 +15,8 @@ from sklearn.linear_model import LogisticRegression
 
 import gssl
 from gssl.io import from_scipy, load_problem
-from gssl.io.model_attributes import fitted_attributes
 from gssl.io.models import FORMAT
+from gssl.methods.stored import stored_attributes
 
 MODELS = {
     "ogc": gssl.OGC(random_state=0),
@@ -82,7 +82,7 @@ def fitted(model, graph, kind="text", **changes):
 
 def assert_same(left, right):
     assert type(left) is type(right)
-    kinds = {attribute.name: attribute.kind for attribute in fitted_attributes(type(left))}
+    kinds = {attribute.name: attribute.kind for attribute in stored_attributes(type(left))}
     transient = {name for name, kind in kinds.items() if kind in ("transient", "inputs", "recipe")}
     assert set(vars(left)) - transient == set(vars(right)) - transient
     for name, value in vars(left).items():

@@ -1,4 +1,4 @@
-"""Check that the parts and parameters of a loaded model are consistent."""
+"""Check the values in the file of a model, and that the parts of a loaded model are consistent."""
 
 import math
 import typing
@@ -9,12 +9,23 @@ import numpy as np
 from gssl import methods
 from gssl.methods.base import GraphClassifier
 from gssl.methods.embedder import Embedder
-from gssl.selection import AutoClassifier, Entry, Leaderboard
+from gssl.selection import AutoClassifier, CalibratedClassifier, Entry, Leaderboard
+from gssl.wording import quoted
 
 # attributes that set how many steps a prediction takes
 _STEPS = ("depth", "max_iter", "n_iter_")
 # far more than any method needs
 _MOST_STEPS = 10**6
+# no float64 needs a larger power of two
+_MOST_SCALED = 1100
+# how far the sum of a distribution in single precision may be from one
+_ROUNDING = 1e-3
+
+
+def storable() -> dict[str, Any]:
+    """Return the classes that can be saved, by name."""
+    known = {name: getattr(methods, name) for name in vars(methods)["__all__"]}
+    return {**known, "AutoClassifier": AutoClassifier, "CalibratedClassifier": CalibratedClassifier}
 
 
 def check_steps(model: Any) -> None:
@@ -115,6 +126,41 @@ def fits_hint(value: Any, hint: Any) -> bool:
     if isinstance(value, list):
         return all(isinstance(part, bool | int | float | str) for part in value)
     return value is None or isinstance(value, bool | int | float | str | dict)
+
+
+def read_plain(name: str, kind: str, value: Any) -> Any:
+    """Return a value that is stored as it is; raise unless it is of its kind."""
+    match kind:
+        case "whole":
+            fits, expected = type(value) is int and value >= 0, "a whole number of at least 0"
+        case "exponent":
+            fits = type(value) is int and abs(value) <= _MOST_SCALED
+            expected = f"a whole number from -{_MOST_SCALED} to {_MOST_SCALED}"
+        case "flag":
+            fits, expected = type(value) is bool, "true or false"
+        case _:
+            fits, expected = type(value) is str, "a text"
+    if not fits:
+        raise ValueError(f"{name!r} is {quoted(value)}, not {expected}.")
+    return value
+
+
+def read_array(name: str, kind: str, array: Any) -> np.ndarray:
+    """Return an array; raise unless there is one, of this kind of dtype and finite."""
+    if not isinstance(array, np.ndarray):
+        raise ValueError(f"the numbers of {name!r} are missing.")
+    # no method computes in half precision
+    if array.dtype.kind != kind or (kind == "f" and array.dtype.itemsize < 4):
+        raise ValueError(f"{name!r} is stored as {array.dtype}, which is not supported.")
+    if kind == "f" and not np.isfinite(array).all():
+        raise ValueError(f"{name!r} holds NaN or infinity.")
+    return array
+
+
+def check_distributions(name: str, P: np.ndarray) -> None:
+    """Raise unless every row is a distribution: not negative, and with the sum one up to rounding."""
+    if P.size and (P.min() < 0 or (np.abs(P.sum(axis=1, dtype=np.float64) - 1.0) > _ROUNDING).any()):
+        raise ValueError(f"{name!r} holds rows that are not distributions: not negative, with the sum one.")
 
 
 def read_classes(stored: Any) -> np.ndarray:

@@ -10,6 +10,7 @@ from scipy.sparse import csr_array, triu
 
 from gssl.graph.mapped import mapped_file
 from gssl.io.edge_sides import NodeKinds
+from gssl.io.model_checks import check_distributions, read_array, read_plain
 from gssl.io.numpy_files import csr_from_parts
 from gssl.methods.softmax import SoftmaxMap
 from gssl.selection.candidates import Block, Filter, operator_powers
@@ -18,8 +19,6 @@ from gssl.selection.trial import Member
 from gssl.selection.views import Views
 from gssl.wording import quoted
 
-# how far the sum of a distribution in single precision may be from one
-_ROUNDING = 1e-3
 # more members than any average has
 _MOST_MEMBERS = 100
 
@@ -169,9 +168,10 @@ def _unpack_member(parts: Any, depth: int, n_labels: int, c: int) -> Member:
         raise ValueError("a member of its average does not fit the classes or labels of the model.")
     blocks = tuple(_unpack_block(block, depth) for block in parts["blocks"])
     surprise = _number(parts, "surprise", low=0.0)
-    shown = Filter(_text(parts, "model"), _text(parts, "settings"), blocks, surprise)
+    model, settings = (read_plain(name, "text", parts.get(name)) for name in ("model", "settings"))
     link = SoftmaxMap((np.diag(A) if A.ndim == 1 else A).astype(np.float64), b.astype(np.float64))
     penalty, t = _number(parts, "penalty", low=0.0), _number(parts, "t", low=0.0)
+    shown = Filter(model, settings, blocks, surprise)
     return Member(kind, shown, width, penalty, link, predicted.astype(np.float64), t)
 
 
@@ -197,18 +197,10 @@ def check_kinds(recipe: Recipe, views: Views, n_labels: int) -> None:
             raise ValueError(f"its average reads features of the kind {member.kind!r}, which it lacks.")
 
 
-def check_distributions(name: str, P: np.ndarray) -> None:
-    """Raise unless every row is a distribution: not negative, and with the sum one up to rounding."""
-    if P.size and (P.min() < 0 or (np.abs(P.sum(axis=1, dtype=np.float64) - 1.0) > _ROUNDING).any()):
-        raise ValueError(f"{name!r} holds rows that are not distributions: not negative, with the sum one.")
-
-
 def _array(parts: Any, name: str, kind: str, n_dims: int = 1) -> np.ndarray:
-    array = parts.get(name) if isinstance(parts, dict) else None
-    if not isinstance(array, np.ndarray) or array.dtype.kind != kind or array.ndim > n_dims or not array.ndim:
-        raise ValueError(f"the numbers of {name!r} are missing.")
-    if kind == "f" and not np.isfinite(array).all():
-        raise ValueError(f"{name!r} holds NaN or infinity.")
+    array = read_array(name, kind, parts.get(name) if isinstance(parts, dict) else None)
+    if not 0 < array.ndim <= n_dims:
+        raise ValueError(f"{name!r} has {array.ndim} dimensions, not {n_dims}.")
     return array
 
 
@@ -217,10 +209,3 @@ def _number(parts: dict[str, Any], name: str, low: float = np.finfo(np.float64).
     if type(value) not in (int, float) or not low <= value < np.inf:
         raise ValueError(f"{name!r} is {quoted(value)}, not a number of at least {low:g}.")
     return float(value)
-
-
-def _text(parts: dict[str, Any], name: str) -> str:
-    value = parts.get(name)
-    if not isinstance(value, str):
-        raise ValueError(f"{name!r} is {quoted(value)}, not a text.")
-    return value

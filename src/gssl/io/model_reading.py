@@ -1,26 +1,27 @@
 """Rebuild models and their data from a file that may be damaged or forged: every part is checked."""
 
 import inspect
-import math
 import typing
 from typing import Any
 
 import numpy as np
 
-from gssl.io.model_attributes import MOST_SCALED, PLAIN, PLAIN_TYPES, Fitted, fitted_attributes, storable
-from gssl.io.model_checks import check_parts, fits_hint, read_classes, read_table
-from gssl.io.model_data import (
+from gssl.io.model_checks import (
     check_distributions,
-    check_kinds,
-    unpack_graph,
-    unpack_kinds,
-    unpack_recipe,
-    unpack_texts,
+    check_parts,
+    fits_hint,
+    read_array,
+    read_classes,
+    read_plain,
+    read_table,
+    storable,
 )
+from gssl.io.model_data import check_kinds, unpack_graph, unpack_kinds, unpack_recipe, unpack_texts
 from gssl.io.numpy_files import csr_from_parts
 from gssl.io.problem import Problem
 from gssl.methods.inputs import FittedParameters, scale_features
 from gssl.methods.labels import UNLABELLED
+from gssl.methods.stored import Stored, stored_attributes
 from gssl.selection import CalibratedClassifier
 from gssl.wording import quoted
 
@@ -41,7 +42,7 @@ class Reader:
         if hasattr(model, "predict"):
             model.classes_ = read_classes(description.get("classes"))
             self.sizes["c"] = len(model.classes_)
-        known = {attribute.name: attribute for attribute in fitted_attributes(type(model))}
+        known = {attribute.name: attribute for attribute in stored_attributes(type(model))}
         fitted = {_RENAMED.get(key, key): value for key, value in fitted.items()}
         for key in fitted.keys() - known.keys():
             raise ValueError(f"a {name} has no {quoted(key)}.")
@@ -74,7 +75,7 @@ class Reader:
         if not isinstance(held, dict):
             raise ValueError("the features and the graph of its fit are not described.")
         n = len(model.fit_codes)
-        X = self._matrix(Fitted("X", "matrix", ("n", "d")), held.get("X"))
+        X = self._matrix(Stored("X", "matrix", ("n", "d")), held.get("X"))
         if X is None or X.dtype.kind != "f":
             raise ValueError("the features of its fit are missing.")
         model._keep_inputs(X, unpack_graph(named_arrays(held.get("A"), self.tensors), n))
@@ -85,7 +86,7 @@ class Reader:
             )
             check_kinds(model._recipe, model._fit_inputs.views, int((codes != UNLABELLED).sum()))
 
-    def _read(self, attribute: Fitted, value: Any) -> Any:
+    def _read(self, attribute: Stored, value: Any) -> Any:
         if value is None and attribute.or_none:
             return None
         match attribute.kind:
@@ -96,7 +97,10 @@ class Reader:
             case "table":
                 return read_table(attribute.name, value)
             case "whole" | "exponent" | "flag" | "text":
-                return self._plain(attribute, value)
+                plain = read_plain(attribute.name, attribute.kind, value)
+                if attribute.name == "n_features_in_":
+                    self.sizes["d"] = plain
+                return plain
             case "texts":
                 return self._texts(attribute, value)
             case "matrix":
@@ -113,36 +117,18 @@ class Reader:
             raise ValueError(f"{attribute.name!r} has classes that do not exist.")
         return array if attribute.kind == "code" else self.model.classes_[array]
 
-    def _plain(self, attribute: Fitted, value: Any) -> Any:
-        fits = type(value) is PLAIN_TYPES[attribute.kind]
-        if attribute.kind in ("whole", "exponent"):
-            low, high = (0, math.inf) if attribute.kind == "whole" else (-MOST_SCALED, MOST_SCALED)
-            fits = fits and low <= value <= high
-        if not fits:
-            raise ValueError(f"{attribute.name!r} is {quoted(value)}, not {PLAIN[attribute.kind]}.")
-        if attribute.name == "n_features_in_":
-            self.sizes["d"] = value
-        return value
-
-    def _texts(self, attribute: Fitted, value: Any) -> np.ndarray:
+    def _texts(self, attribute: Stored, value: Any) -> np.ndarray:
         if not isinstance(value, list) or not all(isinstance(text, str) for text in value):
             raise ValueError(f"{attribute.name!r} is not a list of names.")
         self._check_shape(attribute, (len(value),))
         return np.array(value, dtype=object)
 
-    def _array(self, attribute: Fitted, kind: str, key: Any) -> np.ndarray:
-        if not isinstance(key, str) or key not in self.tensors:
-            raise ValueError(f"the numbers of {attribute.name!r} are missing.")
-        array = self.tensors[key]
-        # no method computes in half precision
-        if array.dtype.kind != kind or (kind == "f" and array.dtype.itemsize < 4):
-            raise ValueError(f"{attribute.name!r} is stored as {array.dtype}, which is not supported.")
-        if kind == "f" and not np.isfinite(array).all():
-            raise ValueError(f"{attribute.name!r} holds NaN or infinity.")
+    def _array(self, attribute: Stored, kind: str, key: Any) -> np.ndarray:
+        array = read_array(attribute.name, kind, self.tensors.get(key) if isinstance(key, str) else None)
         self._check_shape(attribute, array.shape)
         return array
 
-    def _matrix(self, attribute: Fitted, value: Any) -> Any:
+    def _matrix(self, attribute: Stored, value: Any) -> Any:
         if not isinstance(value, dict):
             return self._array(attribute, "f", value)
         shape = value.get("shape")
@@ -155,7 +141,7 @@ class Reader:
             raise ValueError(f"the numbers of {attribute.name!r} are missing.") from error
         return csr_from_parts(data, indices, indptr, (shape[0], shape[1]))
 
-    def _check_shape(self, attribute: Fitted, shape: tuple[int, ...]) -> None:
+    def _check_shape(self, attribute: Stored, shape: tuple[int, ...]) -> None:
         if len(shape) != len(attribute.shape):
             raise ValueError(f"{attribute.name!r} has {len(shape)} dimensions, not {len(attribute.shape)}.")
         for letter, size in zip(attribute.shape, shape, strict=True):

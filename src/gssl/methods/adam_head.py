@@ -8,6 +8,7 @@ from scipy.special import softmax
 from gssl.methods.heads import LinearHead, with_ones
 from gssl.methods.inputs import check_features, check_number, generator, scale_features
 from gssl.methods.labels import one_hot
+from gssl.methods.stored import Stored
 from gssl.operators import dense, small_algebra, soft_labels
 
 
@@ -35,6 +36,8 @@ class AdamHead(LinearHead):
     >>> AdamHead(random_state=0).fit(U, y).predict(U).tolist()
     ['a', 'b']
     """
+
+    _stored = (Stored("best_epoch_", "whole"),)
 
     def __init__(
         self,

@@ -23,6 +23,7 @@ from gssl.methods.neighbourhood import EVERY, Nodes
 from gssl.methods.priors import reweigh
 from gssl.methods.shown import ShownModel
 from gssl.methods.state import Stateful, features_and_graph, reads_state
+from gssl.methods.stored import INPUT, N_ITER, Stored, transient
 
 
 class GraphClassifier(ShownModel, Stateful, ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
@@ -51,6 +52,21 @@ class GraphClassifier(ShownModel, Stateful, ClassifierMixin, BaseEstimator, meta
     # k: methods get 2ᵏX if squares of X would overflow or underflow
     _feature_exponent: int = 0
     _fit_inputs: FitInputs
+    # what a saved model holds, except classes_: see gssl.methods.stored
+    _stored: ClassVar[tuple[Stored, ...]] = (
+        *INPUT,
+        N_ITER,
+        Stored("_fit_codes", "code", ("n",)),
+        Stored("_fit_features", "matrix", ("n", "d"), or_none=True),
+        Stored("_feature_exponent", "exponent", optional=True),
+        Stored("label_distributions_", "distribution", ("n", "c")),
+        Stored("transduction_", "class", ("n",)),
+        Stored("reached_", "bool", ("n",)),
+        Stored("informed_", "bool", ("n",)),
+        Stored("_priors", "shares", ("2", "c"), or_none=True),
+        Stored("_fit_inputs", "inputs", optional=True),
+        *transient("_unweighed", "cv_results_", "best_params_", "best_score_"),
+    )
 
     @property
     def uses_features(self) -> bool:

@@ -15,6 +15,7 @@ from gssl.methods.iteration import iterate, last
 from gssl.methods.labels import UNLABELLED, nearest_distribution, one_hot, rows_to_distributions
 from gssl.methods.neighbourhood import EVERY, Nodes
 from gssl.methods.state import replaces_state
+from gssl.methods.stored import Stored
 from gssl.operators import multiply
 
 
@@ -70,6 +71,7 @@ class CorrectAndSmooth(FittedParameters, GraphClassifier):
     """
 
     knows_nodes = True
+    _stored = (Stored("base_", "model"),)
 
     def __init__(
         self,

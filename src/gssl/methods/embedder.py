@@ -18,6 +18,7 @@ from gssl.methods.inputs import (
     check_optional_features,
 )
 from gssl.methods.state import features_and_graph
+from gssl.methods.stored import INPUT, N_ITER, Stored
 from gssl.operators import Filters, Program, dense, normalized_adjacency
 from gssl.operators.program import FiltersOf
 from gssl.scale.execution import BUFFERS, Execution, Task, current_execution
@@ -37,6 +38,13 @@ class Embedder(FittedParameters, TransformerMixin, BaseEstimator, metaclass=ABCM
     runs_on_torch: ClassVar[bool] = False
     # optional dependencies that fit needs
     _packages: ClassVar[tuple[str, ...]] = ()
+    # what a saved model holds: see gssl.methods.stored
+    _stored: ClassVar[tuple[Stored, ...]] = (
+        *INPUT,
+        N_ITER,
+        Stored("embedding_", "float", ("n", "d"), optional=True),
+        Stored("_fitted_on_graph", "flag"),
+    )
 
     @abstractmethod
     def _check_parameters(self) -> None:

@@ -20,6 +20,7 @@ from gssl.methods.labels import UNLABELLED
 from gssl.methods.neighbourhood import EVERY, Nodes, featured_nodes, neighbourhood
 from gssl.methods.priors import prior_shares
 from gssl.methods.state import reads_state, replaces_state
+from gssl.methods.stored import Stored, transient
 from gssl.operators import Filters, multiply
 from gssl.scale.execution import Execution, current_execution
 
@@ -67,6 +68,12 @@ class EmbeddingClassifier(GraphClassifier):
     >>> float((model.transduction_ == data.labels).mean()) > 0.9
     True
     """
+
+    _stored = (
+        Stored("embedder_", "model"),
+        Stored("head_", "model"),
+        *transient("embedding_", "_embedded"),
+    )
 
     def __init__(
         self, embedder: Any = None, head: Any = "logistic", random_state: Any = None, priors: Any = None

@@ -2,7 +2,7 @@
 
 from abc import ABCMeta, abstractmethod
 from collections.abc import Callable
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy.special import softmax
@@ -22,6 +22,7 @@ from gssl.methods.inputs import (
 from gssl.methods.labels import UNLABELLED, class_weights, encode_labels, nearest_distribution, one_hot
 from gssl.methods.ridge import ridge
 from gssl.methods.softmax import softmax_regression
+from gssl.methods.stored import COEF, INPUT, N_ITER, Stored
 from gssl.operators import dense, multiply, small_algebra
 
 
@@ -35,6 +36,7 @@ class LinearHead(FittedParameters, ClassifierMixin, BaseEstimator, metaclass=ABC
     class_weight: Any
     coef_: np.ndarray
     intercept_: np.ndarray
+    _stored: ClassVar[tuple[Stored, ...]] = (*INPUT, COEF, Stored("intercept_", "float", ("c",)))
 
     @abstractmethod
     def _check_parameters(self) -> None:
@@ -111,6 +113,8 @@ class LogisticHead(LinearHead):
     >>> LogisticHead().fit(U, y).predict(U).tolist()
     ['a', 'b']
     """
+
+    _stored = (N_ITER,)
 
     def __init__(
         self, penalty: float = 1e-3, tol: float = 1e-6, max_iter: int = 1000, class_weight: Any = None

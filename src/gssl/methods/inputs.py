@@ -1,7 +1,7 @@
 """Checks of the inputs and parameters of every method."""
 
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy.sparse import csr_array, eye_array, issparse
@@ -11,6 +11,7 @@ from gssl.graph import check_adjacency, check_finite, knn_graph
 from gssl.graph.mapped import iterate_blocks, mapped_file, release_pages
 from gssl.graph.validate import refuse_mask, warn_user
 from gssl.methods.labels import UNLABELLED
+from gssl.methods.stored import Stored, transient
 
 N_NEIGHBORS = 10
 # largest depth of a filter: more hops change nothing, and a loaded model could ask for any number
@@ -29,6 +30,9 @@ class FitInputs:
 
 class FittedParameters:
     """Predict with the parameters of fit: those that are set later belong to the next fit."""
+
+    # a saved model has the parameters of fit as its parameters
+    _stored: ClassVar[tuple[Stored, ...]] = transient("_fit_parameters")
 
     def _keep_parameters(self) -> None:
         """Keep the current parameters as those of fit."""

@@ -15,6 +15,7 @@ from gssl.methods.labels import UNLABELLED, nearest_distribution, one_hot
 from gssl.methods.neighbourhood import EVERY, Nodes
 from gssl.methods.recurrences import conjugate_gradients
 from gssl.methods.state import replaces_state
+from gssl.methods.stored import COEF
 from gssl.operators import multiply
 
 
@@ -69,6 +70,7 @@ class ManifoldRegularization(FittedParameters, GraphClassifier):
     """
 
     _needs_graph = ("fit",)
+    _stored = (COEF,)
 
     def __init__(
         self,

@@ -18,6 +18,7 @@ from gssl.methods.ogc_prediction import OGCPrediction
 from gssl.methods.priors import prior_shares
 from gssl.methods.state import replaces_state
 from gssl.methods.step_sizes import bounded_step, descending_step, scaled_steps
+from gssl.methods.stored import COEF, Stored, transient
 from gssl.operators import (
     Embedding,
     Filters,
@@ -125,6 +126,14 @@ class OGC(OGCPrediction):
 
     runs_by_columns = True
     runs_on_torch: ClassVar[bool] = True
+    _stored = (
+        COEF,
+        # computed on first use; models of earlier versions lack them and cannot predict
+        Stored("_anchored", "bool", ("n",), optional=True),
+        Stored("_anchor_scores", "float", ("k", "a", "c"), optional=True),
+        Stored("_unseen_coef", "float", ("d", "c"), optional=True),
+        *transient("_steps", "_replayed", "_smoothing"),
+    )
 
     def __init__(
         self,

@@ -17,6 +17,7 @@ from gssl.methods.labels import UNLABELLED, class_weights, one_hot
 from gssl.methods.neighbourhood import EVERY, Nodes, featured_nodes
 from gssl.methods.priors import prior_shares
 from gssl.methods.state import reads_state, replaces_state
+from gssl.methods.stored import Stored, transient
 from gssl.operators import small_algebra
 from gssl.scale.execution import Execution, current_execution, part_of_run, without_resume
 from gssl.selection.candidates import GraphOperators, terms
@@ -123,6 +124,22 @@ class AutoClassifier(FittedParameters, GraphClassifier):
     column_scales_: np.ndarray
     propagation_: GraphClassifier
     _held_out_scores: np.ndarray
+    _stored = (
+        *(
+            Stored(name, "float", ("t", "d", "c"), optional=True)
+            for name in ("coef_", "unit_coef_", "standardized_coef_")
+        ),
+        Stored("link_coef_", "float", ("t", "l", "c"), optional=True),
+        Stored("intercept_", "float", ("c",), optional=True),
+        Stored("column_scales_", "float", ("2", "d"), optional=True),
+        Stored("propagation_", "model", optional=True),
+        Stored("leaderboard_", "table"),
+        Stored("explain_", "text"),
+        Stored("self_training_", "flag", optional=True),
+        Stored("_held_out_scores", "distribution", ("m", "c")),
+        Stored("_recipe", "recipe", optional=True),
+        *transient("_fitted_average"),
+    )
 
     def __init__(
         self,

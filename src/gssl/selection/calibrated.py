@@ -17,6 +17,7 @@ from gssl.methods.inputs import FittedParameters, check_number
 from gssl.methods.labels import UNLABELLED, decode_labels
 from gssl.methods.neighbourhood import EVERY, Nodes
 from gssl.methods.state import replaces_state
+from gssl.methods.stored import Stored, transient
 from gssl.scale.execution import without_resume
 from gssl.selection.calibration import CHOICES, FITS, Calibration, calibrate
 from gssl.selection.conformal import SetPredictor
@@ -82,6 +83,16 @@ class CalibratedClassifier(FittedParameters, SetPredictor):
     >>> bool(abs(right - confidence) < 0.05 < abs(right - confidence_before))
     True
     """
+
+    _stored = (
+        Stored("classifier_", "model"),
+        Stored("held_out_distributions_", "distribution", ("h", "c")),
+        Stored("held_out_codes_", "code", ("h",)),
+        # computed from those of the classifier, except with priors
+        Stored("label_distributions_", "distribution", ("n", "c"), optional=True),
+        # recomputed from the held-out labels
+        *transient("calibration_", "coverage_"),
+    )
 
     def __init__(
         self, classifier: Any = None, method: str = "average", folds: int = 10, random_state: int = 0
