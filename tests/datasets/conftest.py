@@ -1,3 +1,4 @@
+import hashlib
 import pickle
 from collections.abc import Callable
 from pathlib import Path
@@ -37,3 +38,14 @@ def old_pickle() -> Callable[[Any], bytes]:
         return content.replace(b"scipy.sparse._csr", b"scipy.sparse.csr")
 
     return dump
+
+
+@pytest.fixture(scope="session")
+def hashes_in() -> Callable[[Path], dict[str, str]]:
+    """Return a function that lists the SHA-256 of the files in a folder, as if they were published."""
+
+    def hashes(folder: Path) -> dict[str, str]:
+        files = [path for path in folder.iterdir() if path.is_file()]
+        return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
+
+    return hashes

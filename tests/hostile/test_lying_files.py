@@ -24,7 +24,7 @@ import gssl
 from gssl.datasets import load
 from gssl.datasets.npz_graphs import load_npz
 from gssl.datasets.reddit import read_reddit
-from gssl.datasets.restricted_pickle import ForbiddenPickleError, read_pickle
+from gssl.datasets.restricted_pickle import read_pickle
 from gssl.io import open_table, read_edges, read_features, write_columns
 from gssl.io.models import FORMAT, VERSION
 from gssl.io.numpy_files import read_npz
@@ -64,46 +64,33 @@ def test_a_pickle_that_calls_the_shell_does_nothing_wherever_it_is_put(tmp_path:
     for name in ("x.csv", "x.parquet", "x.jsonl"):
         answer(read_edges, tmp_path / name)
     answer(gssl.load, tmp_path / "x.gssl")
-    with pytest.raises(ForbiddenPickleError, match="nothing was run"):
+    with pytest.raises(ValueError, match=r"ind\.x was not opened"):
         read_pickle(tmp_path / "ind.x")
     assert not mark.exists()
 
 
 @pytest.mark.parametrize(
-    ("content", "message"),
+    "content",
     [
         # a memo of 2³² entries
-        (b"\x80\x02]r\xff\xff\xff\xff.", "expected an array, got something else"),
+        b"\x80\x02]r\xff\xff\xff\xff.",
         # a tuple of 2⁶⁰ leaves, as a key
-        (b"\x80\x02})" + b"q\x00h\x00\x86" * 60 + b"K\x01s.", "dict with integer or string keys"),
+        b"\x80\x02})" + b"q\x00h\x00\x86" * 60 + b"K\x01s.",
         # one list of a thousand items under a thousand keys
-        (
-            b"\x80\x02}(K\x00](" + b"K\x01" * 1000 + b"eq\x01"
-            + b"".join(b"M" + struct.pack("<H", key) + b"h\x01" for key in range(1, 1000)) + b"u.",
-            "longer than the file",
-        ),
+        b"\x80\x02}(K\x00](" + b"K\x01" * 1000 + b"eq\x01"
+        + b"".join(b"M" + struct.pack("<H", key) + b"h\x01" for key in range(1, 1000)) + b"u.",
         # a string that claims four gigabytes in nine bytes
-        (b"\x80\x02B\xff\xff\xff\xff.", "only 1 remain"),
-        (b"\x80\x02cos\nsystem", "not a readable Planetoid file"),
-        (b"\x80\x04\x8c\x02os\x8c\x06system\x93.", "not an opcode that Planetoid files use"),
+        b"\x80\x02B\xff\xff\xff\xff.",
+        b"\x80\x02cos\nsystem",
+        b"\x80\x04\x8c\x02os\x8c\x06system\x93.",
     ],
 )  # fmt: skip
-def test_pickles_that_would_fill_the_memory_or_never_end(
-    tmp_path: Path, content: bytes, message: str, answer: Any
-):
+def test_pickles_that_would_fill_the_memory_or_never_end(tmp_path: Path, content: bytes, answer: Any):
     path = tmp_path / "ind.x"
     path.write_bytes(content)
     answer(read_pickle, path)
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises(ValueError, match=r"ind\.x was not opened"):
         read_pickle(path)
-
-
-def test_a_name_in_a_pickle_cannot_speak_to_the_terminal(tmp_path: Path):
-    path = tmp_path / "ind.x"
-    path.write_bytes(b"\x80\x02c\x1b[31mos\n" + b"x" * 1000 + b"\n.")
-    with pytest.raises(ForbiddenPickleError, match=r"asks for '\\x1b\[31mos\.xxx") as error:
-        read_pickle(path)
-    assert len(str(error.value)) < 400
 
 
 LIES = {
@@ -265,7 +252,7 @@ def test_a_pickle_takes_no_memory_for_its_memo(tmp_path: Path, read_in_little_me
         f"read_pickle(Path({str(path)!r}))",
         megabytes=8000,
     )
-    assert "expected an array, got something else" in outcome
+    assert "was not opened" in outcome
     assert took < 200
 
 

@@ -1,9 +1,11 @@
 """Dataset files: search folders, and downloads checked against a known SHA-256."""
 
 import os
+from collections.abc import Mapping
 from functools import cache
 from importlib import resources
 from pathlib import Path
+from types import MappingProxyType
 
 PLANETOID_URL = "https://raw.githubusercontent.com/kimiyoung/planetoid/master/data/"
 
@@ -59,13 +61,14 @@ def find_or_fetch(relative: str, data_dir: str | Path | None = None, download: b
 
 def fetch(relative: str, base_url: str = PLANETOID_URL) -> Path:
     """Download a dataset file whose address and hash are known."""
-    sha256 = _known_hashes().get(relative)
+    name = relative.removeprefix("planetoid/")
+    sha256 = known_hashes().get(name)
     if sha256 is None:
         raise FileNotFoundError(
             f"{relative} has no public address to download it from; put the file in a folder "
             "and name that with data_dir= or GSSL_DATA_DIR."
         )
-    return retrieve(base_url + relative.removeprefix("planetoid/"), sha256, relative)
+    return retrieve(base_url + name, sha256, relative)
 
 
 def retrieve(url: str, sha256: str, relative: str) -> Path:
@@ -101,6 +104,7 @@ def retrieve(url: str, sha256: str, relative: str) -> Path:
 
 
 @cache
-def _known_hashes() -> dict[str, str]:
+def known_hashes() -> Mapping[str, str]:
+    """Return the SHA-256 of the published Planetoid files by name."""
     table = resources.files("gssl.datasets").joinpath("data", "planetoid.sha256").read_text()
-    return {f"planetoid/{name}": sha256 for sha256, name in map(str.split, table.splitlines())}
+    return MappingProxyType({name: sha256 for sha256, name in map(str.split, table.splitlines())})
