@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from gssl.datasets import load
+from reproduction.reddit_graphs import load_graph
 from reproduction.spec import CITATIONS, Artefact, Cell, Entry, measure
 
 COLUMNS = ("nodes", "edges", "features", "classes", "train", "validation", "test")
@@ -21,7 +21,7 @@ _GRAPHS = {
 @measure("dataset")
 def count_parts(cell: Cell, seed: int) -> dict[str, float]:
     """Count nodes, edges, features, classes and split sizes; edges are undirected and exclude self-loops."""
-    data = load(cell.dataset)
+    data = load_graph(cell.dataset)
     split = data.splits[cell.split]
     loops = int((data.adjacency.diagonal() != 0).sum())
     counts = (

@@ -9,9 +9,9 @@ import numpy as np
 from scipy.sparse import csr_array, issparse
 from sklearn.base import clone
 
-from gssl.datasets import load
 from gssl.evaluation import accuracy
 from gssl.graph import check_adjacency
+from reproduction.reddit_graphs import load_graph
 from reproduction.spec import BUDGETS, Artefact, Cell, Entry, build, measure
 
 
@@ -143,7 +143,7 @@ class _Graph:
 @lru_cache(maxsize=1)
 def _standardised(dataset: str, split: str, seen: tuple[str, ...]) -> _Graph:
     """Load a graph with feature columns standardised by the seen nodes, cached for the next method."""
-    data = load(dataset)
+    data = load_graph(dataset)
     parts = data.splits[split]
     rows = np.concatenate([parts[part] for part in seen])
     X = np.asarray(data.features)

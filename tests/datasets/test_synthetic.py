@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from gssl.datasets import Dataset, make_block_graph, make_synthetic_reddit
+from gssl.datasets import Dataset, make_block_graph
 
 
 def homophily(data: Dataset) -> float:
@@ -89,19 +89,3 @@ def test_reddit_s_shape_within_8_gb():
     assert data.n_edges == 11_600_000
     assert homophily(data) == pytest.approx(0.8, abs=1e-6)
     assert data.features.shape == (233_000, 602)
-
-
-def test_the_stand_in_has_reddits_proportions_and_says_that_it_is_drawn():
-    data = make_synthetic_reddit(10_000, n_features=16, random_state=1)
-    assert data.name == "synthetic/reddit-10000"
-    assert data.n_classes == 41
-    assert {part: nodes.size for part, nodes in data.splits["public"].items()} == {
-        "train": 6600,
-        "val": 1000,
-        "test": 2400,
-    }
-    assert data.n_edges == 500_000
-    assert homophily(data) == pytest.approx(0.75, abs=1e-3)
-    again = make_synthetic_reddit(10_000, n_features=16, random_state=1)
-    assert np.array_equal(again.features, data.features)
-    assert np.array_equal(again.splits["public"]["test"], data.splits["public"]["test"])

@@ -24,8 +24,8 @@ from scipy.sparse import csr_array, csr_matrix, save_npz
 import gssl
 from gssl.datasets.npz_graphs import load_npz
 from gssl.datasets.planetoid import load_planetoid
-from gssl.datasets.reddit import read_reddit
 from gssl.io import read_edges, read_features, read_labels, write_columns, write_embeddings
+from reproduction.reddit_graphs import read_reddit
 
 FEW, MANY = 40, 3000
 # fewer, because opening a table takes a hundred times as long as opening an array

@@ -23,11 +23,11 @@ from safetensors import safe_open
 import gssl
 from gssl.datasets import load
 from gssl.datasets.npz_graphs import load_npz
-from gssl.datasets.reddit import read_reddit
 from gssl.datasets.restricted_pickle import read_pickle
 from gssl.io import open_table, read_edges, read_features, write_columns
 from gssl.io.models import FORMAT, VERSION
 from gssl.io.numpy_files import read_npz
+from reproduction.reddit_graphs import read_reddit
 
 
 def npy(shape: str, dtype: str = "<f8", content: bytes = b"") -> bytes:

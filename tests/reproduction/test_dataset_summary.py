@@ -7,7 +7,7 @@ from reproduction.spec import Cell
 
 
 def test_the_karate_club_is_counted(split_karate, monkeypatch):
-    monkeypatch.setattr("reproduction.dataset_summary.load", lambda name: split_karate)
+    monkeypatch.setattr("reproduction.dataset_summary.load_graph", lambda name: split_karate)
     counted = count_parts(Cell("dataset", "karate", {}), 0)
     assert counted == {
         "nodes": 34,

@@ -5,9 +5,9 @@ import pytest
 from sklearn.base import BaseEstimator
 
 import gssl
-from gssl.datasets import make_synthetic_reddit
 from reproduction import reddit
 from reproduction.reddit import inductive_accuracy
+from reproduction.reddit_graphs import make_synthetic_reddit
 from reproduction.spec import MEASURES, Cell
 
 SPLIT = {"train": [5, 1, 2], "val": [0], "test": [3, 4]}
@@ -66,7 +66,7 @@ def test_test_nodes_are_never_seen(graph):
 
 
 def test_it_is_what_the_steps_give_one_by_one():
-    data = gssl.datasets.make_synthetic_reddit(1500, n_features=32, random_state=3)
+    data = make_synthetic_reddit(1500, n_features=32, random_state=3)
     split = data.splits["public"]
     train, test = split["train"], split["test"]
     model = gssl.EmbeddingClassifier(gssl.SGC(depth=2), head="ridge")
@@ -98,7 +98,7 @@ def test_a_large_graph_is_loaded_once_for_all_methods(monkeypatch):
         loaded.append(name)
         return data
 
-    monkeypatch.setattr(reddit, "load", load)
+    monkeypatch.setattr(reddit, "load_graph", load)
     reddit._standardised.cache_clear()
     head = {"head": "ridge", "embedder": {"method": "SGC"}}
     cells = [

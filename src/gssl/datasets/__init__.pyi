@@ -4,4 +4,3 @@ from .dataset import draw_split as draw_split
 from .registry import list_datasets as list_datasets
 from .registry import load as load
 from .synthetic import make_block_graph as make_block_graph
-from .synthetic import make_synthetic_reddit as make_synthetic_reddit

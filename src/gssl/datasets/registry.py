@@ -9,16 +9,10 @@ from gssl.datasets.embedded import load_cora, load_digits_graph, load_karate
 from gssl.datasets.location import find_or_fetch, search_folders
 from gssl.datasets.npz_graphs import load_npz
 from gssl.datasets.planetoid import load_planetoid
-from gssl.datasets.reddit import load_reddit, read_reddit, sibling_links
-from gssl.datasets.synthetic import make_synthetic_reddit
 
 
 def _planetoid(name: str, data_dir: str | Path | None, download: bool) -> Dataset:
     return load_planetoid(name.removeprefix("planetoid/"), data_dir=data_dir, download=download)
-
-
-def _reddit(name: str, data_dir: str | Path | None, _: bool) -> Dataset:
-    return load_reddit(name, data_dir=data_dir)
 
 
 _LOADERS: dict[str, Callable[[str, str | Path | None, bool], Dataset]] = {
@@ -28,9 +22,6 @@ _LOADERS: dict[str, Callable[[str, str | Path | None, bool], Dataset]] = {
     "planetoid/cora": _planetoid,
     "planetoid/citeseer": _planetoid,
     "planetoid/pubmed": _planetoid,
-    "reddit": _reddit,
-    "reddit-dgl": _reddit,
-    "synthetic/reddit": lambda *_: make_synthetic_reddit(),
 }
 
 
@@ -41,11 +32,8 @@ def load(name: str | Path, *, data_dir: str | Path | None = None, download: bool
     ----------
     name : str or path
         ``"cora"``, ``"digits"`` and ``"karate"`` come with the package. ``"planetoid/cora"``,
-        ``"planetoid/citeseer"``, ``"planetoid/pubmed"``, ``"graphs/<name>"``, ``"reddit"`` and
-        ``"reddit-dgl"`` (two file formats, see ``gssl.datasets.reddit``) are files, searched for in
-        ``GSSL_DATA_DIR``, ``../shared/data`` and the user's cache. ``"synthetic/reddit"`` is a random graph
-        of a tenth of Reddit's size. A path to ``reddit.npz`` or ``reddit_data.npz`` needs the file of links
-        in the same folder.
+        ``"planetoid/citeseer"``, ``"planetoid/pubmed"`` and ``"graphs/<name>"`` are files, searched for in
+        ``GSSL_DATA_DIR``, ``../shared/data`` and the user's cache.
     data_dir : path, optional
         Search this folder only.
     download : bool
@@ -58,9 +46,7 @@ def load(name: str | Path, *, data_dir: str | Path | None = None, download: bool
     """
     text = str(name)
     if text.endswith(".npz"):
-        path = Path(text).expanduser()
-        links = sibling_links(path)
-        return load_npz(path) if links is None else read_reddit(path, links)
+        return load_npz(Path(text).expanduser())
     folder, _, graph = text.partition("/")
     if folder == "graphs" and graph and Path(graph).name == graph:
         return load_npz(find_or_fetch(f"{text}.npz", data_dir, download), name=text)

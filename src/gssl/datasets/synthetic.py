@@ -1,6 +1,5 @@
-"""Random graphs with communities, hubs and informative features; one has the shape of Reddit."""
+"""Random graphs with communities, hubs and informative features."""
 
-from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
@@ -13,13 +12,6 @@ _DEGREE_EXPONENT = 2.5  # degrees fall as d^-2.5, as in many citation and social
 _CENTRE_DISTANCE = 2.0  # between two class centres, in units of the noise around them
 _WORDS_PER_NODE = 20
 _TOPIC_SHARE = 0.3  # fraction of a node's words that come from its own class
-
-# the size of Reddit
-N_NODES = 232_965
-N_FEATURES = 602
-_N_CLASSES = 41
-_LINKS_PER_NODE = 50
-_SHARES = {"train": 0.66, "val": 0.10}  # the rest is the test set
 
 
 def make_block_graph(
@@ -79,51 +71,6 @@ def make_block_graph(
         class_names=tuple(default_names(n_classes).tolist()),
         splits={"default": draw_split(labels, per_class, n_val, random_state=rng)},
     )
-
-
-def make_synthetic_reddit(
-    n_nodes: int = N_NODES // 10,
-    n_features: int = N_FEATURES,
-    *,
-    homophily: float = 0.75,
-    random_state: Any = 0,
-) -> Dataset:
-    """Draw a graph with Reddit's 41 classes, links per node, dense features and 66/10/24 % split.
-
-    A degree-corrected block model from :func:`make_block_graph`; accuracies on it say nothing about Reddit.
-
-    Parameters
-    ----------
-    n_nodes : int
-        A tenth of Reddit's by default; a small graph has fewer links per node, as its classes have few pairs.
-    n_features : int
-    homophily : float
-        Fraction of the links that join nodes of one class.
-    random_state : int or numpy Generator
-        Same seed, same graph.
-
-    Examples
-    --------
-    >>> make_synthetic_reddit(1000, n_features=8)
-    Dataset('synthetic/reddit-1000', nodes=1000, edges=5029, features=8, classes=41, splits=public)
-    """
-    rng = np.random.default_rng(random_state)
-    inside = _N_CLASSES * (n_nodes // _N_CLASSES) * (n_nodes // _N_CLASSES - 1) // 2
-    most_edges = int(inside / (3 * max(homophily, 0.01)))
-    data = make_block_graph(
-        n_nodes,
-        min(_LINKS_PER_NODE * n_nodes, most_edges),
-        n_features,
-        _N_CLASSES,
-        homophily=homophily,
-        features="dense",
-        random_state=rng,
-    )
-    order = rng.permutation(n_nodes)
-    first, second = np.cumsum([round(share * n_nodes) for share in _SHARES.values()])
-    parts = {"train": order[:first], "val": order[first:second], "test": order[second:]}
-    split = {part: np.sort(nodes) for part, nodes in parts.items()}
-    return replace(data, name=f"synthetic/reddit-{n_nodes}", splits={"public": split})
 
 
 class _Blocks:

@@ -1,4 +1,6 @@
-"""The Reddit post graph (Table 2): 232,965 posts, 602 features, 41 communities, 11.6 M links.
+"""The Reddit post graph (Table 2), from files, and a random graph of its shape.
+
+It has 232,965 posts, 602 features, 41 communities and 11.6 M links.
 
 There are two public formats, both read without pickle. ``"reddit"`` is that of FastGCN and SGC:
 ``reddit/reddit_adj.npz``, a SciPy sparse matrix, and ``reddit/reddit.npz`` with ``feats``, ``y_train``,
@@ -10,6 +12,7 @@ Links become undirected, without weights and self-loops. Features are those of t
 SGC and the paper standardise their columns.
 """
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,30 +20,69 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import coo_array, csr_array
 
-from gssl.datasets.dataset import PARTS, Dataset, default_names
-from gssl.datasets.location import find_or_fetch
+from gssl.datasets import Dataset, load, make_block_graph
+from gssl.datasets.dataset import PARTS, default_names
+from gssl.datasets.location import find_file
 from gssl.datasets.npz_graphs import name_damaged, name_file, number_classes, read_arrays
 from gssl.io.numpy_files import csr_from_parts, npz_shapes
 
 # the file of nodes with features, and the file of links
-FORMS = {"reddit": ("reddit.npz", "reddit_adj.npz"), "reddit-dgl": ("reddit_data.npz", "reddit_graph.npz")}
+_FORMS = {"reddit": ("reddit.npz", "reddit_adj.npz"), "reddit-dgl": ("reddit_data.npz", "reddit_graph.npz")}
 _NODE_TYPES = {"train": 1, "val": 2, "test": 3}
 _DGL = ("feature", "label", "node_types")
 _LINKS = ("shape", "data", "row", "col", "indices", "indptr")
 _INDEXED = ("feats", *(f"y_{part}" for part in PARTS), *(f"{part}_index" for part in PARTS))
 _ADVICE = "get the file again"
+# the size of Reddit, of which the stand-in has a tenth of the nodes
+_N_NODES = 232_965
+_N_FEATURES = 602
+_N_CLASSES = 41
+_LINKS_PER_NODE = 50
+_SHARES = {"train": 0.66, "val": 0.10}  # the rest is the test set
 
 
-def load_reddit(name: str = "reddit", *, data_dir: str | Path | None = None) -> Dataset:
-    """Read ``"reddit"`` or ``"reddit-dgl"`` from the folder ``reddit/``."""
-    nodes, links = (find_or_fetch(f"reddit/{file}", data_dir) for file in FORMS[name])
+def load_graph(name: str, *, data_dir: str | Path | None = None) -> Dataset:
+    """Load Reddit, its stand-in ``"synthetic/reddit"``, or a graph that gssl knows by name.
+
+    ``"reddit"`` and ``"reddit-dgl"`` are in the folder ``reddit/`` of the folders that gssl searches.
+    """
+    if name == "synthetic/reddit":
+        return make_synthetic_reddit()
+    if name not in _FORMS:
+        return load(name, data_dir=data_dir)
+    nodes, links = (find_file(f"reddit/{file}", data_dir) for file in _FORMS[name])
     return read_reddit(nodes, links, name)
 
 
-def sibling_links(path: Path) -> Path | None:
-    """Return the file of links in the folder of a Reddit file of nodes, None if there is none."""
-    partner = dict(FORMS.values()).get(path.name)
-    return path.with_name(partner) if partner and path.with_name(partner).is_file() else None
+def make_synthetic_reddit(
+    n_nodes: int = _N_NODES // 10,
+    n_features: int = _N_FEATURES,
+    *,
+    homophily: float = 0.75,
+    random_state: Any = 0,
+) -> Dataset:
+    """Draw a graph with Reddit's 41 classes, links per node, dense features and 66/10/24 % split.
+
+    Accuracies on it say nothing about Reddit. A graph with few nodes has fewer links per node, as its
+    classes have few pairs.
+    """
+    rng = np.random.default_rng(random_state)
+    inside = _N_CLASSES * (n_nodes // _N_CLASSES) * (n_nodes // _N_CLASSES - 1) // 2
+    most_edges = int(inside / (3 * max(homophily, 0.01)))
+    data = make_block_graph(
+        n_nodes,
+        min(_LINKS_PER_NODE * n_nodes, most_edges),
+        n_features,
+        _N_CLASSES,
+        homophily=homophily,
+        features="dense",
+        random_state=rng,
+    )
+    order = rng.permutation(n_nodes)
+    first, second = np.cumsum([round(share * n_nodes) for share in _SHARES.values()])
+    parts = {"train": order[:first], "val": order[first:second], "test": order[second:]}
+    split = {part: np.sort(nodes) for part, nodes in parts.items()}
+    return replace(data, name=f"synthetic/reddit-{n_nodes}", splits={"public": split})
 
 
 def read_reddit(nodes: Path, links: Path, name: str = "reddit") -> Dataset:

@@ -1,4 +1,4 @@
-"""The two public file formats of Reddit, tested on small files."""
+"""The two public file formats of Reddit, tested on small files, and the stand-in."""
 
 from pathlib import Path
 from typing import Any
@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy.sparse import coo_array, csr_array, csr_matrix, save_npz
 
-from gssl.datasets import load
+from reproduction.reddit_graphs import load_graph, make_synthetic_reddit
 
 # a self-loop at 3, the link 0–1 in both directions, and 1–2 in one direction with a weight
 LINKS = np.array([[0, 1, 0, 0], [1, 0, 0, 0], [0, 7, 0, 0], [0, 0, 0, 1.0]])
@@ -37,7 +37,7 @@ def write(folder: Path, **changes: Any) -> Path:
 
 
 def test_the_form_of_fastgcn_and_sgc(tmp_path: Path):
-    data = load("reddit", data_dir=write(tmp_path))
+    data = load_graph("reddit", data_dir=write(tmp_path))
     assert data.name == "reddit"
     assert data.adjacency.toarray().tolist() == [[0, 1, 0, 0], [1, 0, 1, 0], [0, 1, 0, 0], [0, 0, 0, 0]]
     assert data.features.dtype == np.float32
@@ -56,7 +56,7 @@ def test_the_form_of_dgl(tmp_path: Path, form: Any):
     (tmp_path / "reddit").mkdir()
     save_npz(tmp_path / "reddit/reddit_graph.npz", form(LINKS))
     np.savez(tmp_path / "reddit/reddit_data.npz", **TYPED)
-    data = load("reddit-dgl", data_dir=tmp_path)
+    data = load_graph("reddit-dgl", data_dir=tmp_path)
     assert data.adjacency.toarray().tolist() == [[0, 1, 0, 0], [1, 0, 1, 0], [0, 1, 0, 0], [0, 0, 0, 0]]
     assert data.labels.tolist() == [0, 2, 1, 1]
     assert data.features.tolist() == [[0, 1], [2, 3], [4, 5], [6, 7]]
@@ -66,18 +66,6 @@ def test_the_form_of_dgl(tmp_path: Path, form: Any):
         "val": [3],
         "test": [1],
     }
-    # a path loads the same graph
-    by_path = load(tmp_path / "reddit/reddit_data.npz")
-    assert by_path.labels.tolist() == data.labels.tolist()
-    assert (by_path.adjacency != data.adjacency).nnz == 0
-
-
-def test_a_path_needs_the_links_beside_it(tmp_path: Path):
-    folder = write(tmp_path) / "reddit"
-    assert load(folder / "reddit.npz").n_edges == 2
-    (folder / "reddit_adj.npz").unlink()
-    with pytest.raises(ValueError, match="the array 'edges' is missing"):
-        load(folder / "reddit.npz")
 
 
 @pytest.mark.parametrize(
@@ -98,7 +86,7 @@ def test_lies_are_refused_in_a_sentence_that_names_the_file(
     tmp_path: Path, change: dict[str, Any], message: str
 ):
     with pytest.raises(ValueError, match=message) as error:
-        load("reddit", data_dir=write(tmp_path, **change))
+        load_graph("reddit", data_dir=write(tmp_path, **change))
     assert str(error.value).startswith(f"{tmp_path / 'reddit/reddit.npz'}: ")
 
 
@@ -117,11 +105,34 @@ def test_links_are_checked_before_they_are_followed(tmp_path: Path, parts: dict[
     write(tmp_path)
     np.savez(tmp_path / "reddit/reddit_adj.npz", **parts)
     with pytest.raises(ValueError, match=message) as error:
-        load("reddit", data_dir=tmp_path)
+        load_graph("reddit", data_dir=tmp_path)
     assert "reddit_adj.npz" in str(error.value)
 
 
 def test_objects_are_not_unpickled(tmp_path: Path):
     write(tmp_path, y_train=np.array([{}, {}], dtype=object))
     with pytest.raises(ValueError, match=r"not a readable \.npz file of plain arrays"):
-        load("reddit", data_dir=tmp_path)
+        load_graph("reddit", data_dir=tmp_path)
+
+
+def test_other_graphs_are_those_of_gssl(tmp_path: Path):
+    assert load_graph("karate").n_edges == 78
+    with pytest.raises(FileNotFoundError, match=r"reddit/reddit\.npz is not in"):
+        load_graph("reddit", data_dir=tmp_path)
+
+
+def test_the_stand_in_has_reddits_proportions_and_says_that_it_is_drawn():
+    data = make_synthetic_reddit(10_000, n_features=16, random_state=1)
+    assert data.name == "synthetic/reddit-10000"
+    assert data.n_classes == 41
+    assert {part: nodes.size for part, nodes in data.splits["public"].items()} == {
+        "train": 6600,
+        "val": 1000,
+        "test": 2400,
+    }
+    assert data.n_edges == 500_000
+    u, v = data.adjacency.nonzero()
+    assert np.mean(data.labels[u] == data.labels[v]) == pytest.approx(0.75, abs=1e-3)
+    again = make_synthetic_reddit(10_000, n_features=16, random_state=1)
+    assert np.array_equal(again.features, data.features)
+    assert np.array_equal(again.splits["public"]["test"], data.splits["public"]["test"])
