@@ -52,6 +52,13 @@ def shortened(text: object, limit: int = 40) -> str:
     return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
+def elided(text: object, limit: int = 20) -> str:
+    """Return a text on one line, cut in the middle to ``limit`` characters: names often differ at the end."""
+    text = " ".join(str(text).split())
+    head = limit // 3
+    return text if len(text) <= limit else f"{text[:head]}…{text[len(text) - (limit - head - 1) :]}"
+
+
 def quoted(value: object, limit: int = 40) -> str:
     r"""Return a value as Python writes it, shortened: how every message shows what it read from a file.
 

@@ -3,8 +3,9 @@ from xml.etree import ElementTree
 
 import pytest
 
-from gssl.report.neighbourhood import Mark, draw_neighbourhood, shortened
+from gssl.report.neighbourhood import Mark, draw_neighbourhood
 from gssl.selection.why import Voice
+from gssl.wording import elided
 
 VOICES = [
     Voice(1, "a", 0.6, ()),
@@ -66,6 +67,6 @@ def test_names_are_escaped_and_colours_are_variables():
 
 
 def test_long_names_are_cut_in_the_middle():
-    assert shortened("Machine_Learning/Theory", 12) == "Mach…/Theory"
-    assert shortened("a\nb", 12) == "a b"
-    assert shortened("short", 12) == "short"
+    assert elided("Machine_Learning/Theory", 12) == "Mach…/Theory"
+    assert elided("a\nb", 12) == "a b"
+    assert elided("short", 12) == "short"

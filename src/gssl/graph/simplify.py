@@ -9,6 +9,7 @@ from scipy.sparse import coo_array, csr_array, triu
 
 from gssl.graph.mapped import release_pages
 from gssl.graph.validate import read_matrix, warn_user
+from gssl.wording import counted
 
 # entries compared at a time
 _BLOCK = 1 << 20
@@ -48,18 +49,18 @@ class CleaningReport:
     def messages(self) -> list[str]:
         """Return one sentence per kind of change."""
         sentences = [
-            (self.self_loops, f"removed {_count(self.self_loops, 'self-loop')}"),
+            (self.self_loops, f"removed {counted(self.self_loops, 'self-loop')}"),
             (
                 self.duplicates,
-                f"merged {_count(self.duplicates, 'duplicate edge')} "
+                f"merged {counted(self.duplicates, 'duplicate edge')} "
                 "(their weights were added, unless every weight given is 1)",
             ),
             (
                 self.asymmetric,
-                f"the adjacency is not symmetric in {_count(self.asymmetric, 'pair')} of nodes: "
+                f"the adjacency is not symmetric in {counted(self.asymmetric, 'pair')} of nodes: "
                 "each pair takes the larger of its two weights",
             ),
-            (self.zeros, f"removed {_count(self.zeros, 'stored zero')}"),
+            (self.zeros, f"removed {counted(self.zeros, 'stored zero')}"),
         ]
         return [message for count, message in sentences if count]
 
@@ -284,7 +285,3 @@ def _count_self_loops(given: Any) -> int:
         return 0
     entries = given.tocoo()
     return int(np.count_nonzero((entries.row == entries.col) & (entries.data != 0)))
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

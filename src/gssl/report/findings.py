@@ -8,8 +8,9 @@ import numpy as np
 
 from gssl.evaluation import Confusion, Health, HeldOut
 from gssl.io import Predictions
-from gssl.report.neighbourhood import Mark, draw_neighbourhood, shortened
+from gssl.report.neighbourhood import Mark, draw_neighbourhood
 from gssl.selection import Audit, Explanation
+from gssl.wording import elided
 
 # maximum number of classes in a table and in the confusion matrix, and of rows in other tables
 MAX_CLASSES = 60
@@ -145,14 +146,14 @@ def reasons(
             parts.append(f"{float(one.lead(one.unlabelled)):+.2g} by unlabelled nodes")
         if one.intercept.any():
             parts.append(f"{float(one.lead(one.intercept)):+.2g} by the intercept")
-        names = [shortened(name, _LONG) for name in (one.predicted, one.runner_up)]
+        names = [elided(name, _LONG) for name in (one.predicted, one.runner_up)]
         text = f"{names[0]} ({100 * one.probability:.0f}\u00a0%) rather than {names[1]}"
         if parts:
             text += f": a lead of {float(one.lead(one.scores)):.2g}, of which {', '.join(parts)}"
         if predictions.given[one.node]:
-            text = f"Given {shortened(predictions.label[one.node], _LONG)}. The model: {text}"
+            text = f"Given {elided(predictions.label[one.node], _LONG)}. The model: {text}"
         features = [
-            f"{shortened(feature_names[column], _LONG)} ({share:+.2g})"
+            f"{elided(feature_names[column], _LONG)} ({share:+.2g})"
             for column, share in one.strongest_features(_FEATURES)[:_FEATURES]
             if column < len(feature_names)
         ]

@@ -4,16 +4,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from html import escape
 from itertools import pairwise
-from typing import Any
 
 from gssl.selection.why import Voice
+from gssl.wording import elided
 
 # number of labels shown for the prediction, and again against it
 _EACH = 4
 # longer paths are drawn as one dashed line
 _FAR = 3
 _WIDTH, _ROW, _TOP, _ROOT, _TEXT = 420, 24, 20, 14, 150
-_NAME = 20
 _Positions = dict[int, tuple[float, float]]
 _Link = tuple[tuple[float, float], tuple[float, float], float, str]
 
@@ -50,7 +49,7 @@ def draw_neighbourhood(
     heights, y, parts = {}, float(_TOP), []
     for name, group in zip((predicted, runner_up), shown, strict=True):
         if group:
-            parts.append(_text(_TEXT, y - 6, f"for {shortened(name, 32)}", "quiet"))
+            parts.append(_text(_TEXT, y - 6, f"for {elided(name, 32)}", "quiet"))
         for voice in group:
             y += _ROW
             heights[voice.node] = y - 8
@@ -115,7 +114,7 @@ def _link(start: tuple[float, float], end: tuple[float, float], part: float, kin
 def _row(voice: Voice, position: tuple[float, float], y: float, mark: Mark) -> list[str]:
     """Draw the name and share of a label, and a line to them from its node."""
     own = mark.label if mark.name != mark.label else ""
-    shown = f"{shortened(mark.name)}  {shortened(own)}" if own else shortened(mark.name)
+    shown = f"{elided(mark.name)}  {elided(own)}" if own else elided(mark.name)
     return [
         f'<path class="lead" d="M{position[0] + 8:.1f} {y:.1f}H{_TEXT - 5}"/>',
         _text(_TEXT, y + 4, shown, "", f"{mark.name} ({mark.label})"),
@@ -140,12 +139,3 @@ def _text(x: float, y: float, text: str, kind: str, title: str = "") -> str:
     end = ' text-anchor="end"' if kind == "share" else ""
     tip = f"<title>{escape(title)}</title>" if title else ""
     return f'<text class="{kind}" x="{x:.0f}" y="{y:.1f}"{end}>{tip}{escape(text)}</text>'
-
-
-def shortened(name: Any, length: int = _NAME) -> str:
-    """Shorten a long name in the middle: names often differ only at the end."""
-    text = " ".join(str(name).split())
-    if len(text) <= length:
-        return text
-    head = length // 3
-    return f"{text[:head]}…{text[len(text) - (length - head - 1) :]}"

@@ -35,8 +35,8 @@ from gssl.report.findings import (
     matrix,
     reasons,
 )
-from gssl.report.neighbourhood import shortened
 from gssl.selection import Audit, Explanation, LearningCurve, Suggestion
+from gssl.wording import elided
 
 EXTRA = ("jinja2", "vl_convert")
 
@@ -184,7 +184,7 @@ def _render(page: Page) -> bytes:
         autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
     environment.filters.update(
-        percent=_percent, duration=_duration, words=_words, count="{:,}".format, short=shortened
+        percent=_percent, duration=_duration, words=_words, count="{:,}".format, short=elided
     )
     script, held_out, predictions = _script(), page.held_out, page.predictions
     confusion = page.confusion or (None if held_out is None else held_out.confusion)

@@ -28,6 +28,7 @@ from gssl.methods.ridge import Ridge, mean_square
 from gssl.operators import dense, small_algebra
 from gssl.selection.auto import AutoClassifier
 from gssl.selection.calibrated import CalibratedClassifier
+from gssl.wording import counted
 
 # number of labels and of features listed for the prediction, and again against it
 _LISTED = 10
@@ -142,7 +143,7 @@ class Explanation:
         lines += [f"  {self.note}"] if self.note else []
         rows = [(float(self.lead(self.scores)), f"lead of {self.predicted} over {self.runner_up}, of which")]
         if len(self.labelled):
-            rows.append((float(self.lead(self.shares).sum()), f"by {_count(len(self.labelled), 'label')}"))
+            rows.append((float(self.lead(self.shares).sum()), f"by {counted(len(self.labelled), 'label')}"))
         if self.unlabelled.any():
             rows.append((float(self.lead(self.unlabelled)), "by unlabelled nodes that teach"))
         if not len(self.labelled) and self.features is not None:
@@ -436,7 +437,3 @@ def _way(voice: Voice, of: Explanation, name: Any) -> str:
 
 def _aligned(rows: Sequence[tuple[float, str]]) -> list[str]:
     return [f"  {share:>+9.3g}  {text}" for share, text in rows]
-
-
-def _count(n: int, noun: str) -> str:
-    return f"1 {noun}" if n == 1 else f"{n:,} {noun}s"
