@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import coo_array, csr_array, eye_array, issparse
+from scipy.sparse import coo_array, csr_array, issparse
 
 from gssl.graph import check_finite, clean_adjacency
 
@@ -265,14 +265,9 @@ def adjacency_from_edges(edges: NDArray[np.integer[Any]], n_nodes: int) -> csr_a
     u, v = edges[edges[:, 0] != edges[:, 1]].T.astype(index_dtype)
     rows, columns = np.concatenate([u, v]), np.concatenate([v, u])
     adjacency = coo_array((np.ones(rows.size), (rows, columns)), shape=(n_nodes, n_nodes)).tocsr()
-    adjacency.sum_duplicates()
+    # duplicates were summed
     adjacency.data[:] = 1.0
     return adjacency
-
-
-def identity_features(n_nodes: int) -> csr_array:
-    """Return X = I, for graphs without features."""
-    return eye_array(n_nodes, format="csr")
 
 
 def _listed(names: Iterable[str]) -> str:

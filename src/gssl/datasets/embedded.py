@@ -3,15 +3,9 @@
 from importlib import resources
 
 import numpy as np
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, eye_array
 
-from gssl.datasets.dataset import (
-    Dataset,
-    adjacency_from_edges,
-    default_names,
-    draw_split,
-    identity_features,
-)
+from gssl.datasets.dataset import Dataset, adjacency_from_edges, default_names, draw_split
 
 # each friendship once, listed at its lower-numbered member
 _LATER_FRIENDS = {
@@ -103,7 +97,7 @@ def load_karate() -> Dataset:
     return Dataset(
         name="karate",
         adjacency=adjacency_from_edges(edges, _N_MEMBERS),
-        features=identity_features(_N_MEMBERS),
+        features=eye_array(_N_MEMBERS, format="csr"),
         labels=labels,
         node_ids=default_names(_N_MEMBERS),
         class_names=("Mr. Hi", "Officer"),

@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, eye_array
 
-from gssl.datasets.dataset import PARTS, Dataset, adjacency_from_edges, default_names, identity_features
+from gssl.datasets.dataset import PARTS, Dataset, adjacency_from_edges, default_names
 from gssl.io.numpy_files import csr_from_parts, read_npz
 from gssl.wording import reason, shortened
 
@@ -88,7 +88,7 @@ def _features(arrays: dict[str, NDArray[Any]], n_nodes: int) -> csr_array | NDAr
             raise ValueError("there are dense features and sparse ones (feat_…): keep one of them")
         return _dense_features(arrays["features"], n_nodes)
     if len(missing) == len(_FEATURES):
-        return identity_features(n_nodes)
+        return eye_array(n_nodes, format="csr")
     if missing:
         raise ValueError(f"the array {missing[0]!r} is missing, but other feature arrays exist")
     shape = arrays["feat_shape"]

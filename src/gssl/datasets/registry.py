@@ -1,6 +1,5 @@
 """Datasets by name."""
 
-from collections.abc import Callable
 from difflib import get_close_matches
 from pathlib import Path
 
@@ -10,19 +9,8 @@ from gssl.datasets.location import find_or_fetch, search_folders
 from gssl.datasets.npz_graphs import load_npz
 from gssl.datasets.planetoid import load_planetoid
 
-
-def _planetoid(name: str, data_dir: str | Path | None, download: bool) -> Dataset:
-    return load_planetoid(name.removeprefix("planetoid/"), data_dir=data_dir, download=download)
-
-
-_LOADERS: dict[str, Callable[[str, str | Path | None, bool], Dataset]] = {
-    "cora": lambda *_: load_cora(),
-    "digits": lambda *_: load_digits_graph(),
-    "karate": lambda *_: load_karate(),
-    "planetoid/cora": _planetoid,
-    "planetoid/citeseer": _planetoid,
-    "planetoid/pubmed": _planetoid,
-}
+_EMBEDDED = {"cora": load_cora, "digits": load_digits_graph, "karate": load_karate}
+_PLANETOID = ("planetoid/cora", "planetoid/citeseer", "planetoid/pubmed")
 
 
 def load(name: str | Path, *, data_dir: str | Path | None = None, download: bool = False) -> Dataset:
@@ -50,8 +38,10 @@ def load(name: str | Path, *, data_dir: str | Path | None = None, download: bool
     folder, _, graph = text.partition("/")
     if folder == "graphs" and graph and Path(graph).name == graph:
         return load_npz(find_or_fetch(f"{text}.npz", data_dir, download), name=text)
-    if text in _LOADERS:
-        return _LOADERS[text](text, data_dir, download)
+    if text in _EMBEDDED:
+        return _EMBEDDED[text]()
+    if text in _PLANETOID:
+        return load_planetoid(graph, data_dir=data_dir, download=download)
     names = list_datasets(data_dir=data_dir)
     close = get_close_matches(text, names, n=1)
     suggestion = f" (did you mean {close[0]!r}?)" if close else ""
@@ -71,4 +61,4 @@ def list_datasets(*, data_dir: str | Path | None = None) -> tuple[str, ...]:
     graphs = {
         f"graphs/{file.stem}" for folder in search_folders(data_dir) for file in folder.glob("graphs/*.npz")
     }
-    return (*_LOADERS, *sorted(graphs))
+    return (*_EMBEDDED, *_PLANETOID, *sorted(graphs))
