@@ -4,22 +4,33 @@ Most are pickles, and a pickle can run any code and take all memory: its SHA-256
 """
 
 import pickle
+from collections import defaultdict
 from collections.abc import Mapping
 from hashlib import sha256
 from io import BytesIO
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from scipy.sparse import csr_matrix
+
 from gssl.datasets.location import known_hashes
 
-# what the pickles name, and the module that has it now
-_CLASSES = {
-    ("__builtin__", "list"): "builtins",
-    ("collections", "defaultdict"): "collections",
-    ("numpy", "dtype"): "numpy",
-    ("numpy", "ndarray"): "numpy",
-    ("numpy.core.multiarray", "_reconstruct"): "numpy._core.multiarray",
-    ("scipy.sparse.csr", "csr_matrix"): "scipy.sparse",
+
+def _dtype(text: str, align: int, copy: int) -> np.dtype[Any]:
+    # NumPy 2.4.0 to 2.4.4 warn of numbers in the place of booleans
+    return np.dtype(text, align=bool(align), copy=bool(copy))
+
+
+# what the pickles name
+_NAMES: dict[tuple[str, str], Any] = {
+    ("__builtin__", "list"): list,
+    ("collections", "defaultdict"): defaultdict,
+    ("numpy", "dtype"): _dtype,
+    ("numpy", "ndarray"): np.ndarray,
+    # the state of the array follows
+    ("numpy.core.multiarray", "_reconstruct"): lambda kind, shape, dtype: np.empty(shape, dtype),
+    ("scipy.sparse.csr", "csr_matrix"): csr_matrix,
 }
 
 
@@ -45,6 +56,6 @@ def read_pickle(path: Path, hashes: Mapping[str, str] | None = None) -> Any:
 
 class _Unpickler(pickle.Unpickler):
     def find_class(self, module: str, name: str) -> Any:
-        if (module, name) not in _CLASSES:
+        if (module, name) not in _NAMES:
             raise ValueError(f"no Planetoid file needs {module}.{name}.")
-        return super().find_class(_CLASSES[module, name], name)
+        return _NAMES[module, name]
