@@ -1,4 +1,4 @@
-"""Graph stores and feature slabs with any damaged file are read, or refused with one sentence."""
+"""Graph stores and feature arrays with any damaged file are read, or refused with one sentence."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gssl.io import build_feature_slabs, build_graph_store, open_feature_slabs, open_graph_store
+from gssl.io import build_graph_store, open_graph_store, read_features
 
 FEW, MANY = 25, 1000
 
@@ -71,16 +71,15 @@ def test_graph_stores_with_files_of_another_kind(store: Path, part: str, damage:
 @pytest.mark.parametrize(
     "damage", ["nothing", "an archive that is none", "a header that never ends", "objects"]
 )
-def test_feature_slabs_that_are_none(store: Path, tmp_path: Path, damage: str):
+def test_feature_arrays_that_are_none(tmp_path: Path, damage: str):
     bad = tmp_path / "x.npy"
     bad.write_bytes(KNOWN[damage])
     with pytest.raises(ValueError, match=r"x\.npy (is not a whole NumPy file|holds Python objects)"):
-        open_feature_slabs(bad)
+        read_features(bad)
     np.save(bad, np.ones((4, 2)))
     (tmp_path / "x.ids.npy").write_bytes(KNOWN[damage])
     with pytest.raises(ValueError, match=r"x\.ids\.npy (is not a whole NumPy file|holds Python objects)"):
-        build_feature_slabs(bad, tmp_path / "out.npy", open_graph_store(store))
+        read_features(bad)
     np.save(tmp_path / "x.ids.npy", np.array([["a", "b"], ["c", "d"]]))
     with pytest.raises(ValueError, match=r"x\.npy: ids are <U1 of shape \(2, 2\), not a list"):
-        build_feature_slabs(bad, tmp_path / "out.npy", open_graph_store(store))
-    assert not (tmp_path / "out.npy").exists()
+        read_features(bad)

@@ -74,12 +74,11 @@ def test_a_folder_is_built_by_one_at_a_time(tmp_path):
 
 _FULL = """
 import resource, sys, numpy as np, gssl
-from gssl.io import build_feature_slabs, build_graph_store, write_columns, write_embeddings
+from gssl.io import build_graph_store, write_columns, write_embeddings
 folder = sys.argv[1]
 U, ids = np.random.default_rng(0).random((3000, 5)), [str(i) for i in range(3000)]
 model = gssl.SGC().fit(U[:50], adjacency=np.ones((50, 50)) - np.eye(50))
 model.embedding_ = U
-store = build_graph_store("SELECT '0' AS a, '1' AS b", folder + "/g")
 resource.setrlimit(resource.RLIMIT_FSIZE, (30_000, 30_000))
 work = {
     "save": lambda path: gssl.save(model, path),
@@ -87,11 +86,6 @@ work = {
     "npz": lambda path: write_embeddings(path + ".npz", ids, U),
     "csv": lambda path: write_embeddings(path + ".csv", ids, U),
     "parquet": lambda path: write_embeddings(path + ".parquet", ids, U),
-    "slabs": lambda path: build_feature_slabs(
-        "SELECT a AS id, range(9000)::FLOAT[9000] AS x FROM (VALUES ('0'), ('1')) AS t(a)",
-        path + ".npy",
-        store,
-    ),
     "graph": lambda path: build_graph_store("SELECT i AS a, i + 1 AS b FROM range(9000) AS t(i)", path),
 }
 for name, write in work.items():
@@ -108,12 +102,12 @@ def test_whoever_writes_to_a_full_disk_it_is_one_sentence_and_nothing_is_left(tm
     (tmp_path / "save").write_text("old")
     code = [sys.executable, "-c", _FULL, str(tmp_path)]
     done = subprocess.run(code, capture_output=True, text=True, check=True)
-    files = ["save", "npy.npy", "npz.npz", "csv.csv", "parquet.parquet", "slabs.npy", "graph"]
+    files = ["save", "npy.npy", "npz.npz", "csv.csv", "parquet.parquet", "graph"]
     for sentence, file in zip(done.stdout.splitlines(), files, strict=True):
         start = f"{tmp_path / file} cannot be written: "
         assert sentence.startswith((f"{start}file too large; ", f"{start}no space left on device, "))
         assert sentence.endswith("; make room or choose another place.")
-    assert sorted(file.name for file in tmp_path.iterdir()) == ["g", "save"]
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["save"]
     assert (tmp_path / "save").read_text() == "old"
 
 

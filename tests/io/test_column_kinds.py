@@ -5,7 +5,7 @@ import pytest
 from scipy.sparse import issparse
 
 from gssl.io import Preparation, read_features
-from gssl.io.feature_slabs import map_features
+from gssl.io.feature_reading import map_features
 
 
 def dense(features):

@@ -8,7 +8,7 @@ from scipy.sparse import csr_array, issparse
 
 from gssl.graph.mapped import mapped_file
 from gssl.io import Encoding, Features, Preparation, preparation
-from gssl.io.feature_slabs import write_temporary
+from gssl.io.feature_blocks import to_file
 
 NAN = np.nan
 
@@ -23,7 +23,7 @@ def as_form(matrix, form):
     matrix = np.asarray(matrix, dtype=np.float32)
     if form == "sparse":
         return csr_array(matrix)
-    return matrix if form == "dense" else write_temporary(iter(matrix.T), *matrix.shape)
+    return matrix if form == "dense" else to_file([matrix], *matrix.shape)
 
 
 def dense(matrix):

@@ -4,8 +4,6 @@ from .edge_tables import Edges as Edges
 from .edge_tables import read_edges as read_edges
 from .feature_reading import Features as Features
 from .feature_reading import read_features as read_features
-from .feature_slabs import build_feature_slabs as build_feature_slabs
-from .feature_slabs import open_feature_slabs as open_feature_slabs
 from .graph_building import build_graph_store as build_graph_store
 from .graph_store import GraphStore as GraphStore
 from .graph_store import open_graph_store as open_graph_store

@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_array, issparse
+from scipy.sparse import issparse
 
 from gssl.io.column_kinds import Encoding
+from gssl.io.feature_blocks import Block, plan_blocks
 from gssl.io.graph_store import GraphStore
 from gssl.io.numpy_files import csr_from_parts, map_npy, read_npz
 from gssl.io.table_columns import check_distinct
@@ -31,12 +32,12 @@ class ArrayFile:
 
     def __init__(self, path: Path, ids: Any = None) -> None:
         self.path, self.name, self.notes = path, str(path), list[str]()
-        self.kinds: tuple[str, ...] = ()
         self.encoding = Encoding()
         find_files(path)
         names = None
         if path.suffix.lower() == ".npy":
-            self.matrix: Any = open_matrix(path)
+            self.matrix: Any = _load(path)
+            _check_matrix(self.matrix, path)
             ids = self._ids_beside() if ids is None else ids
         else:
             arrays = _load(path)
@@ -65,11 +66,24 @@ class ArrayFile:
         return texts
 
     @property
-    def obstacle(self) -> str | None:
-        """Why features cannot be read a few columns at a time, or None."""
-        if issparse(self.matrix):
-            return "holds a sparse matrix, which is read as a whole: store it as a dense one"
-        return None if self.matrix.size else "holds no numbers: give at least one"
+    def sparse(self) -> bool:
+        """Whether the file holds a sparse matrix."""
+        return bool(issparse(self.matrix))
+
+    @property
+    def divisible(self) -> bool:
+        """Whether a few columns can be read at a time."""
+        return not self.sparse and bool(self.matrix.size)
+
+    def blocks(self, budget: int | None = None) -> Iterator[Block]:
+        """Read columns in single precision, as many at a time as fit into a budget in bytes."""
+        n, d = self.matrix.shape
+        for part in plan_blocks(n, d, budget):
+            with np.errstate(over="ignore"):
+                values = read_columns(self.matrix, part).astype(np.float32, copy=False)
+            self._check_finite(values, part.start)
+            names = list(self.names[part])
+            yield Block(names, ["number"] * len(names), values, list(range(part.start, part.stop)))
 
     def count_features(self) -> int:
         """Return the number of features."""
@@ -82,26 +96,7 @@ class ArrayFile:
         """Return the node number of each row in a store, or −1."""
         return store.nodes(self._ids)
 
-    def row_id(self, row: int) -> str:
-        """Return the id of a row."""
-        return str(self._ids[row])
-
-    def columns(self, slab: slice) -> Iterator[np.ndarray]:
-        """Read a slab of columns in single precision, in row order."""
-        with np.errstate(over="ignore"):
-            part = np.asarray(read_columns(self.matrix, slab), dtype=np.float32)
-        self._check_finite(part, slab.start)
-        return iter(part.T)
-
-    def read(self) -> tuple[np.ndarray, csr_array | np.ndarray, tuple[str, ...]]:
-        """Read ids, matrix and column names into memory."""
-        with np.errstate(over="ignore"):
-            matrix = self.matrix.astype(np.float32)
-        ids, matrix = self.ids, matrix if issparse(matrix) else np.asarray(matrix)
-        self._check_finite(matrix)
-        return ids, matrix, self.names
-
-    def _check_finite(self, part: Any, start: int = 0) -> None:
+    def _check_finite(self, part: Any, start: int) -> None:
         # NaN is a missing cell
         finite = ~np.isinf(part.data if issparse(part) else part)
         if not finite.all():
@@ -115,13 +110,6 @@ class ArrayFile:
                 f"{self.path}: column {start + column} of id {str(self._ids[row])!r} is not finite in "
                 "single precision; fill it in."
             )
-
-
-def open_matrix(path: Path) -> np.ndarray:
-    """Map a matrix of numbers in an ``.npy`` file."""
-    matrix: np.ndarray = _load(path)
-    _check_matrix(matrix, path)
-    return matrix
 
 
 def _load(path: Path) -> Any:

@@ -1,7 +1,7 @@
 """Graphs on disk, with memory-mapped arrays and ids that are looked up on demand."""
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -14,9 +14,8 @@ from gssl.graph.simplify import declare_simple
 from gssl.io.edge_sides import NodeKinds
 from gssl.io.edge_tables import EdgeFacts
 from gssl.io.numpy_files import map_npy
-from gssl.io.table_columns import spelling_hint
 from gssl.io.table_reading import Table, connect, sql_string
-from gssl.wording import counted, listed, printable, shortened
+from gssl.wording import counted, printable, shortened
 
 _FORMAT = "gssl graph store"
 _VERSION = 1
@@ -184,31 +183,6 @@ def open_graph_store(directory: str | Path) -> GraphStore:
 def id_relation(store: GraphStore) -> str:
     """Return the SQL relation of the ids; its ``file_row_number`` is the node number."""
     return f"read_parquet({sql_string(str(store.directory / 'ids.parquet'))}, file_row_number = true)"
-
-
-def check_rows(
-    store: GraphStore, positions: np.ndarray, name: str, row_name: Callable[[int], str]
-) -> np.ndarray:
-    """Raise on rows of unknown nodes (position below 0), on repeated nodes, and on nodes without a row."""
-    unknown = np.flatnonzero(positions < 0)
-    if len(unknown):
-        ids = [row_name(row) for row in unknown[:5]]
-        hint = spelling_hint(ids, lambda tried: store.nodes(tried) >= 0)
-        raise ValueError(
-            f"{name} names {counted(len(unknown), 'id')} that {store.directory} does not have: "
-            f"{listed(ids)}{hint}; remove them, or build the store with them."
-        )
-    counts = np.bincount(positions, minlength=store.n_nodes)
-    if counts.max(initial=0) > 1:
-        twice = store.ids(np.flatnonzero(counts > 1)[:5])
-        raise ValueError(f"{name} has more than one row for {listed(twice)}; keep one.")
-    missing = np.flatnonzero(counts == 0)
-    if len(missing):
-        raise ValueError(
-            f"{name} has no features for {counted(len(missing), 'id')} of {store.directory}: "
-            f"{listed(store.ids(missing[:5]))}; add them."
-        )
-    return positions
 
 
 def write_manifest(

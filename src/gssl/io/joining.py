@@ -9,8 +9,8 @@ from gssl.graph.mapped import mapped_file
 from gssl.graph.simplify import declare_simple
 from gssl.io.edge_sides import NodeKinds
 from gssl.io.edge_tables import Edges
+from gssl.io.feature_blocks import take_rows_or_zeros
 from gssl.io.feature_reading import Features
-from gssl.io.feature_slabs import take_rows_or_zeros
 from gssl.io.graph_store import GraphStore
 from gssl.io.label_tables import Labels, Nodes
 from gssl.io.pair_merging import merge_edges

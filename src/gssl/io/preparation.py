@@ -11,8 +11,8 @@ from scipy.sparse import csc_array, csr_array, hstack, issparse
 
 from gssl.graph.mapped import mapped_file, release_pages
 from gssl.io.column_kinds import Encoding
+from gssl.io.feature_blocks import to_file
 from gssl.io.feature_reading import Features
-from gssl.io.feature_slabs import write_temporary
 from gssl.io.notations import NOTATIONS
 from gssl.wording import counted, listed, listed_counts, quoted
 
@@ -225,8 +225,7 @@ class Preparation:
                 yield part, block
 
         if mapped_file(matrix) is not None:
-            columns = chain((column for _, block in scaled() for column in block.T), masks.T)
-            return write_temporary(columns, n, d + extra), missing
+            return to_file(chain((block for _, block in scaled()), [masks]), n, d + extra), missing
         result = np.empty((n, d + extra), dtype=np.float32)
         for part, block in scaled():
             result[:, part] = block

@@ -11,8 +11,7 @@ from gssl.frames import backend_of
 from gssl.graph import knn_graph
 from gssl.graph.mapped import iterate_blocks
 from gssl.io.edge_tables import read_edges
-from gssl.io.feature_reading import Features, read_features
-from gssl.io.feature_slabs import map_features
+from gssl.io.feature_reading import Features, map_features, read_features
 from gssl.io.graph_store import open_graph_store
 from gssl.io.interop import from_dgl, from_networkx, from_pyg, from_scipy
 from gssl.io.joining import assemble

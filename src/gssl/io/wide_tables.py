@@ -4,12 +4,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import groupby
-from typing import Any, NoReturn
+from typing import NoReturn
 
 import numpy as np
-from scipy.sparse import csr_array, hstack
+from scipy.sparse import csr_array
 
 from gssl.io.column_kinds import DENSE, ColumnKinds, Encoding
+from gssl.io.feature_blocks import Block, plan_blocks
 from gssl.io.graph_store import GraphStore, id_relation
 from gssl.io.table_columns import (
     IDS,
@@ -39,8 +40,6 @@ _MOST_UNCOPIED = 8 * _BLOCK
 _CELLS_PER_QUERY = 1 << 24
 # a column with more categories is noted as probably text
 _MANY_CATEGORIES = 100
-# a matrix with a smaller share of nonzeros is stored sparse
-_SPARSE_BELOW = 0.1
 # bytes: the least memory DuckDB is given, and the budget below which it uses one thread
 _LEAST_MEMORY, _ONE_THREAD = 32 * 10**6, 128 * 10**6
 
@@ -96,8 +95,10 @@ class _Number:
 class WideTable:
     """A table with a row for each node: an id and numbers, categories, lists or text.
 
-    :meth:`read` reads all columns; :meth:`columns` reads some, if all are numbers or lists of numbers.
+    A copy in DuckDB is read as a whole; a few columns at a time are read from the source.
     """
+
+    sparse = None
 
     def __init__(
         self,
@@ -115,7 +116,6 @@ class WideTable:
         self._id_sql = text_sql(table, self.id)
         self._columns = {name: table.columns[name] for name in self.chosen}
         self._blocks: list[Table] = []
-        self.kinds: tuple[str, ...] = ()
         self.encoding = Encoding()
 
     def limit_memory(self, budget: int) -> None:
@@ -229,19 +229,14 @@ class WideTable:
             return self.positions(store)
         return nodes
 
-    def row_id(self, row: int) -> str:
-        """Return the id of a row."""
-        return str(self._cell(self.table, self._id_sql, row))
-
     def _refuse_empty(self, empty: np.ndarray) -> None:
         if empty.any():
             raise self._source.missing_id_error(int(empty.argmax()), self.id)
 
     @property
-    def obstacle(self) -> str | None:
-        """Why features cannot be read a few columns at a time, or None."""
-        other = [name for name in self.chosen if self._kinds[name] not in DENSE]
-        return f"has no numbers in column {quoted(other[0])}: convert it or leave it out" if other else None
+    def divisible(self) -> bool:
+        """Whether there are features, all of them numbers, so that a few columns can be read at a time."""
+        return all(self._kinds[name] in DENSE for name in self.chosen) and bool(self._numbers)
 
     @cached_property
     def _column_kinds(self) -> ColumnKinds:
@@ -271,11 +266,6 @@ class WideTable:
             names = [name for name in block.columns if kinds_of[name] in kinds]
             if names:
                 yield block, names
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The names of the features, if all are numbers."""
-        return tuple(number.name for number in self._numbers)
 
     @cached_property
     def _numbers(self) -> list[_Number]:
@@ -310,6 +300,9 @@ class WideTable:
         """The SQL query of the ids."""
         return f"SELECT {self._id_sql} AS id FROM {self.table.relation}"
 
+    def _count_rows(self) -> int:
+        return int(self.table.fetch_row(f"SELECT count(*) FROM {self.table.relation}")[0])
+
     def count_features(self) -> int:
         """Return the number of features without reading them."""
         count = len(self._numbers)
@@ -322,13 +315,32 @@ class WideTable:
                 )[0]
         return count
 
-    def columns(self, slab: slice) -> Iterator[np.ndarray]:
-        """Read a slab of features in single precision, in table order."""
-        columns, numbers = dict[int, np.ndarray](), self._numbers[slab]
-        for positions, block in self._fetch(numbers, len(numbers)):
-            columns |= zip(positions, block.T, strict=True)
-        for j in range(len(columns)):
-            yield columns.pop(j)
+    def blocks(self, budget: int | None = None) -> Iterator[Block]:
+        """Read all features or, if all are numbers, as many at a time as fit into a budget in bytes."""
+        if budget is None:
+            self._copy()
+        place = {name: i for i, name in enumerate(self.chosen)}
+        # the ids may be too many for the budget
+        n = len(self.ids) if budget is None else self._count_rows()
+        for part in plan_blocks(n, len(self._numbers), budget):
+            numbers = self._numbers[part]
+            values = np.empty((n, len(numbers)), dtype=np.float32)
+            for positions, some in self._fetch(numbers, max(1, _CELLS_PER_QUERY // n)):
+                values[:, positions] = some
+            names, order = [number.name for number in numbers], [place[number.column] for number in numbers]
+            yield Block(names, ["number"] * len(names), values, order)
+        categories, words = dict[str, None](), dict[str, dict[str, float]]()
+        for made, columns in self._categories():
+            names = [f"{column}={value}" for column, value in columns]
+            yield Block(names, ["category"] * len(names), made, [place[column] for column, _ in columns])
+            categories |= dict.fromkeys(column for column, _ in columns)
+        for block, texts in self._columns_of("words"):
+            for column in texts:
+                made, words[column] = self._words(block, column)
+                names = [f"{column}:{word}" for word in words[column]]
+                yield Block(names, ["word"] * len(names), made, [place[column]] * len(names))
+        ordered = tuple(sorted(categories, key=place.__getitem__))
+        self.encoding = replace(self.encoding, categories=ordered, words=words)
 
     def _fetch(self, numbers: list[_Number], step: int) -> Iterator[tuple[list[int], np.ndarray]]:
         """Yield at most ``step`` features at a time, with their positions among the numbers.
@@ -375,32 +387,6 @@ class WideTable:
         if bad is not None:
             number = numbers[bad[0]]
             self._refuse(block, int(bad[1]), number.column, number.wanted)
-
-    def read(self) -> tuple[np.ndarray, csr_array | np.ndarray, tuple[str, ...]]:
-        """Read ids, all features and their names into memory."""
-        self._copy()
-        n, numbers = len(self.ids), self._numbers
-        dense = np.empty((n, len(numbers)), dtype=np.float32)
-        for positions, values in self._fetch(numbers, max(1, _CELLS_PER_QUERY // n)):
-            dense[:, positions] = values
-        pieces: list[Any] = [dense] if numbers else []
-        features = [(number.column, number.name, "number") for number in numbers]
-        categories, words = dict[str, None](), dict[str, dict[str, float]]()
-        for made, columns in self._categories():
-            pieces.append(made)
-            features += [(column, f"{column}={value}", "category") for column, value in columns]
-            categories |= dict.fromkeys(column for column, _ in columns)
-        for block, names in self._columns_of("words"):
-            for name in names:
-                made, words[name] = self._words(block, name)
-                pieces.append(made)
-                features += [(name, f"{name}:{word}", "word") for word in words[name]]
-        position = {name: i for i, name in enumerate(self.chosen)}
-        order = np.argsort([position[column] for column, _, _ in features], kind="stable")
-        self.kinds = tuple(features[j][2] for j in order)
-        ordered = tuple(sorted(categories, key=position.__getitem__))
-        self.encoding = replace(self.encoding, categories=ordered, words=words)
-        return self.ids, _join(pieces, order, n), tuple(features[j][1] for j in order)
 
     def _categories(self) -> Iterator[tuple[csr_array, list[tuple[str, str]]]]:
         """Yield the categories of several columns at a time, with the column and text of each."""
@@ -470,16 +456,15 @@ class WideTable:
         return csr_array(matrix), dict(zip(words, vectorizer.idf_.tolist(), strict=True))
 
     def _refuse(self, block: Table, row: int, name: str, wanted: str) -> NoReturn:
-        node, value = self.row_id(row), self._cell(block, block.columns[name].sql, row)
-        shown = "empty" if value is None or value == "" else repr(value)
-        shown = shortened(shown, 100)
+        node, value = (
+            table.fetch_row(f"SELECT {sql} FROM {table.relation} LIMIT 1 OFFSET {row}")[0]
+            for table, sql in ((self.table, self._id_sql), (block, block.columns[name].sql))
+        )
+        shown = "empty" if value is None or value == "" else shortened(repr(value), 100)
         raise ValueError(
-            f"{self.name}: column {quoted(name)} of id {quoted(node)} is {shown}, not {wanted}; "
+            f"{self.name}: column {quoted(name)} of id {quoted(str(node))} is {shown}, not {wanted}; "
             "fill it in or leave the column out."
         )
-
-    def _cell(self, table: Table, sql: str, row: int) -> Any:
-        return table.fetch_row(f"SELECT {sql} FROM {table.relation} LIMIT 1 OFFSET {row}")[0]
 
 
 def _lists_sql(block: Table, name: str) -> str:
@@ -497,24 +482,3 @@ def _numbers_sql(block: Table, numbers: list[_Number]) -> str:
     columns = [block.columns[number.column] for number in numbers]
     cells = (raw_text_sql(column) if first.form == "text" else number_sql(column) for column in columns)
     return f"[{', '.join(cells)}]"
-
-
-def _join(pieces: list[Any], order: np.ndarray, n: int) -> csr_array | np.ndarray:
-    """Put pieces of a matrix side by side, with their columns in an order."""
-    nonzeros = sum(
-        np.count_nonzero(piece) if isinstance(piece, np.ndarray) else piece.nnz for piece in pieces
-    )
-    ordered = np.array_equal(order, np.arange(len(order)))
-    if nonzeros < _SPARSE_BELOW * n * len(order):
-        sparse = hstack([csr_array(piece) for piece in pieces], format="csr")
-        return csr_array(sparse if ordered else sparse[:, order])
-    if len(pieces) == 1 and ordered and isinstance(pieces[0], np.ndarray):
-        return pieces[0]
-    dense = np.empty((n, len(order)), dtype=np.float32)
-    position = np.argsort(order)
-    start = 0
-    for piece in pieces:
-        stop = start + piece.shape[1]
-        dense[:, position[start:stop]] = piece if isinstance(piece, np.ndarray) else piece.toarray()
-        start = stop
-    return dense

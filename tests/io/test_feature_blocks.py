@@ -9,9 +9,9 @@ from scipy.sparse import issparse
 
 import gssl
 from gssl.graph.mapped import mapped_file
-from gssl.io import build_feature_slabs, build_graph_store, feature_slabs, open_feature_slabs, read_features
-from gssl.io.feature_slabs import map_features
-from gssl.scale.memory import SlabPlan
+from gssl.io import build_graph_store, read_features
+from gssl.io.feature_blocks import take_rows_or_zeros, to_file
+from gssl.io.feature_reading import map_features, open_features
 
 
 @pytest.fixture
@@ -36,7 +36,7 @@ def expected(source, store):
 
 
 @pytest.mark.parametrize("suffix", ["csv", "parquet", "npy"])
-def test_the_numbers_in_the_order_of_the_store(store, frame, tmp_path, suffix, monkeypatch):
+def test_a_file_has_the_numbers_in_the_order_of_the_store(store, frame, tmp_path, suffix):
     file = tmp_path / f"f.{suffix}"
     if suffix == "csv":
         frame.to_csv(file, index=False)
@@ -45,45 +45,54 @@ def test_the_numbers_in_the_order_of_the_store(store, frame, tmp_path, suffix, m
     else:
         np.save(file, frame.iloc[:, 1:].to_numpy())
         np.save(tmp_path / "f.ids.npy", frame["id"].to_numpy().astype(str))
-    # three columns at a time
-    monkeypatch.setattr(feature_slabs, "plan_slabs", lambda d, load, budget: SlabPlan(d, 3))
-    X = build_feature_slabs(file, tmp_path / "x.npy", store)
-    wanted = expected(file, store)
-    assert X.tobytes("C") == wanted.tobytes("C")
+    # bytes for three columns at a time
+    assert [len(block.names) for block in open_features(file).blocks(352)] == [3, 3, 1]
+    features = map_features(file, store=store, memory_budget=704)
+    X = features.matrix
+    assert X.tobytes("C") == expected(file, store).tobytes("C")
+    assert features.ids.tolist() == store.node_ids.tolist()
     assert X.flags.f_contiguous
     assert (X.shape, X.dtype) == ((5, 7), np.float32)
-    assert np.array_equal(open_feature_slabs(tmp_path / "x.npy"), wanted)
 
 
 def test_lists_and_a_label_that_is_no_feature(store, frame, tmp_path):
     lists = pd.DataFrame({"id": frame["id"], "x": list(frame.iloc[:, 1:].to_numpy()), "label": "spy"})
     lists.to_parquet(tmp_path / "f.parquet")
-    X = build_feature_slabs(tmp_path / "f.parquet", tmp_path / "x.npy", store)
+    X = map_features(tmp_path / "f.parquet", store=store).matrix
     assert np.array_equal(X, expected(lists[["id", "x"]], store))
 
 
-def test_a_method_takes_the_file_as_features(store, frame, tmp_path):
-    X = build_feature_slabs(frame, tmp_path / "x.npy", store)
+def test_a_method_takes_the_file_as_features(store, frame):
+    X = map_features(frame, store=store).matrix
     wanted = gssl.SGC().fit_transform(expected(frame, store), adjacency=store.adjacency)
     assert np.array_equal(gssl.SGC().fit_transform(X, adjacency=store.adjacency), wanted)
 
 
 @pytest.mark.parametrize(
+    "change",
+    [
+        lambda f: f.iloc[:4],
+        lambda f: f.replace({"id": {"z": "y"}}),
+        lambda f: pd.concat([f, f.assign(id=["v", "w", "x", "y", "u"])]),
+    ],
+    ids=["a node without a row", "an unknown id", "more rows"],
+)
+def test_a_table_of_other_nodes_keeps_its_order(store, frame, change):
+    changed = change(frame)
+    features = map_features(changed, store=store)
+    assert features.ids.tolist() == changed["id"].tolist()
+    np.testing.assert_array_equal(features.matrix, changed.iloc[:, 1:].to_numpy(np.float32))
+
+
+@pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda f: f.iloc[:4], r"has no features for 1 id of .*: '7'; add them"),
         (lambda f: pd.concat([f, f.iloc[:1]]), "has more than one row for 'z'"),
-        (lambda f: f.replace({"id": {"z": "y"}}), r"names 1 id that .* does not have: 'y'"),
-        (
-            lambda f: f.assign(x3=[1, 2, None, 4, 5]),
-            "column 'x3' has missing cells; fill them in",
-        ),
         (
             lambda f: f.assign(x3=[1, 2, 1e300, 4, 5]),
             r"column 'x3' of id '007' is 1e\+300, not a finite number",
         ),
         (lambda f: f[["id"]], "has no features beside the column 'id'"),
-        (lambda f: f.assign(x3=list("abcde")), "has no numbers in column 'x3': convert it or leave it out"),
         (lambda f: f.assign(x3=time(3)), "'x3' is of type TIME"),
         (
             lambda f: f.assign(x3=[[1], [1, 2], [1], [1], [1]]),
@@ -91,11 +100,10 @@ def test_a_method_takes_the_file_as_features(store, frame, tmp_path):
         ),
     ],
 )
-def test_bad_features_are_one_sentence_and_leave_nothing(store, frame, tmp_path, change, message):
+def test_bad_features_are_one_sentence(store, frame, tmp_path, change, message):
     change(frame).to_parquet(tmp_path / "f.parquet")
     with pytest.raises(ValueError, match=message):
-        build_feature_slabs(tmp_path / "f.parquet", tmp_path / "x.npy", store)
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["f.parquet", "store"]
+        map_features(tmp_path / "f.parquet", store=store, strict=True)
 
 
 def test_a_query_is_asked_once(tmp_path):
@@ -103,9 +111,16 @@ def test_a_query_is_asked_once(tmp_path):
         "SELECT i AS source, i + 1 AS target FROM range(50000) AS t(i)", tmp_path / "store"
     )
     query = "SELECT i AS id, any_value(i) AS x, any_value(2 * i) AS y FROM range(50001) AS t(i) GROUP BY i"
-    X = build_feature_slabs(query, tmp_path / "x.npy", store, memory_budget="400MB")
+    X = map_features(query, store=store, memory_budget="400MB").matrix
     ids = store.node_ids.astype(np.float32)
     assert np.array_equal(X, np.stack([ids, 2 * ids], axis=1))
+
+
+def test_rows_of_a_file_are_taken_into_a_file():
+    X = np.arange(6, dtype=np.float32).reshape(3, 2)
+    taken = take_rows_or_zeros(to_file([X[:, :1], X[:, 1:]], 3, 2), np.array([2, -1, 0, 0]))
+    assert mapped_file(taken) is not None
+    assert taken.tolist() == [[4, 5], [0, 0], [0, 1], [0, 1]]
 
 
 # (how it is read, text of the file); features read "by columns" stay in a file
@@ -259,24 +274,19 @@ def test_files_that_are_not_there(tmp_path, write):
 @pytest.mark.parametrize(
     ("source", "message"),
     [
-        ("SELECT 'a' AS id, 3 AS feature, 2 AS value", "one for each node is needed: pivot it"),
-        (_IDS + "[]::DOUBLE[] AS v", "has no columns of features"),
         (_IDS + "NULL::DOUBLE[] AS v", "column 'v' of id 'a' is empty, not a list of numbers"),
         ("SELECT unnest(['a', NULL]) AS id, 1 AS x", "row 2: column 'id' has no id"),
     ],
 )
-def test_what_cannot_be_written_in_the_order_of_a_store(source, message, tmp_path):
+def test_bad_queries_name_the_place(source, message, tmp_path):
     store = build_graph_store("SELECT 'a' AS source, 'b' AS target", tmp_path / "store")
     with pytest.raises(ValueError, match=message):
-        build_feature_slabs(source, tmp_path / "x.npy", store)
-    assert not (tmp_path / "x.npy").exists()
+        map_features(source, store=store)
 
 
-def test_a_file_of_integers_is_written_in_the_order_of_a_store_but_is_no_x(tmp_path):
+def test_a_file_of_integers_is_written_in_the_order_of_a_store(tmp_path):
     store = build_graph_store("SELECT 'a' AS source, 'b' AS target", tmp_path / "store")
     np.save(tmp_path / "i.npy", np.array([[1, 2], [3, 4]]))
     np.save(tmp_path / "i.ids.npy", np.array(["b", "a"]))
-    X = build_feature_slabs(tmp_path / "i.npy", tmp_path / "x.npy", store)
+    X = map_features(tmp_path / "i.npy", store=store).matrix
     assert (X.tolist(), X.dtype) == ([[3, 4], [1, 2]], np.float32)
-    with pytest.raises(ValueError, match=r"i\.npy holds int64, and methods take floats"):
-        open_feature_slabs(tmp_path / "i.npy")
