@@ -7,7 +7,7 @@ import pytest
 from scipy.sparse import csr_array, issparse
 
 from gssl.graph.mapped import mapped_file
-from gssl.io import Encoding, Features, Preparation, preparation
+from gssl.io import Encoding, Features, Preparation, feature_blocks
 from gssl.io.feature_blocks import to_file
 
 NAN = np.nan
@@ -35,7 +35,7 @@ FORMS = pytest.mark.parametrize("form", ["dense", "sparse", "mapped"])
 
 @FORMS
 def test_gaps_get_the_median_and_one_mark_for_equal_gaps(form, monkeypatch):
-    monkeypatch.setattr(preparation, "_BLOCK_BYTES", 64)  # two columns at a time
+    monkeypatch.setattr(feature_blocks, "_BLOCK_BYTES", 64)  # two columns at a time
     X = [[1, NAN, NAN, 5], [3, NAN, NAN, 6], [NAN, 7, 4, 7], [100, 9, 5, 8]]
     given = features(as_form(X, form))
     made = Preparation.fit(given, "none")
@@ -49,6 +49,14 @@ def test_gaps_get_the_median_and_one_mark_for_equal_gaps(form, monkeypatch):
     assert made.notes == ()
     assert (mapped_file(applied.matrix) is not None) == (form == "mapped")
     assert issparse(applied.matrix) == (form == "sparse")
+
+
+@FORMS
+def test_gaps_of_new_tables_get_the_median_of_fit(form):
+    made = Preparation.fit(features(as_form([[1, 0], [2, 0], [30, 5]], form)), "none")
+    applied = made.apply(features(as_form([[NAN, NAN], [4, 4]], form)))
+    np.testing.assert_array_equal(dense(applied.matrix), [[2, 0], [4, 4]])
+    assert applied.notes == ["f: filled 2 missing cells with the median of the column: 'x0' (1), 'x1' (1)."]
 
 
 def test_at_most_five_columns_are_named():

@@ -144,6 +144,35 @@ def to_file(pieces: Iterable[np.ndarray], n: int, d: int, positions: np.ndarray 
     return np.asanyarray(matrix)
 
 
+def to_array(pieces: Iterable[np.ndarray], n: int, d: int) -> np.ndarray:
+    """Put pieces of a matrix of n × d, some columns each, side by side."""
+    matrix, start = np.empty((n, d), dtype=np.float32), 0
+    for piece in pieces:
+        matrix[:, start : start + piece.shape[1]] = piece
+        start += piece.shape[1]
+    return matrix
+
+
+def take_columns(matrix: Any, columns: np.ndarray, absent: np.ndarray) -> Any:
+    """Return columns of a dense or sparse matrix, filled with numbers ``absent`` where ``columns`` is −1.
+
+    Dense ones are copied in double precision.
+    """
+    n, d = matrix.shape
+    there = columns >= 0
+    if not issparse(matrix):
+        taken = np.empty((n, len(columns)))
+        taken[:, ~there] = absent[~there]
+        taken[:, there] = matrix[:, columns[there]]
+        return taken
+    if np.array_equal(columns, np.arange(d)):
+        return matrix
+    entries = np.ones(np.count_nonzero(there), matrix.dtype), (columns[there], np.flatnonzero(there))
+    taken = matrix @ csr_array(entries, shape=(d, len(columns)))
+    constant = csr_array(np.where(there, 0, absent)[None, :])
+    return taken + csr_array(np.ones((n, 1))) @ constant if constant.nnz else taken
+
+
 def take_rows_or_zeros(matrix: Any, rows: np.ndarray) -> Any:
     """Return rows of a feature matrix, zeros where ``rows`` is −1; a mapped matrix gives a mapped one."""
     n, d = matrix.shape
@@ -165,10 +194,10 @@ def take_rows_or_zeros(matrix: Any, rows: np.ndarray) -> Any:
     return to_file((taken(matrix[:, part]) for part in column_slices(matrix)), len(rows), d)
 
 
-def column_slices(matrix: Any) -> Iterator[slice]:
-    """Yield a few columns of a matrix at a time; release the pages of a mapped file after each."""
-    n, d = matrix.shape
-    step = max(1, _BLOCK_BYTES // max(1, 8 * n))
+def column_slices(matrix: Any, d: int | None = None) -> Iterator[slice]:
+    """Yield a few of d columns at a time, or of a matrix; release the pages of a mapped file after each."""
+    n, width = matrix.shape
+    step, d = max(1, _BLOCK_BYTES // max(1, 8 * n)), width if d is None else d
     for start in range(0, d, step):
         yield slice(start, min(start + step, d))
         release_pages(matrix)

@@ -3,15 +3,15 @@
 import json
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field, replace
-from itertools import chain
 from typing import Any
 
 import numpy as np
 from scipy.sparse import csc_array, csr_array, hstack, issparse
+from sklearn.utils.sparsefuncs import inplace_column_scale, mean_variance_axis
 
 from gssl.graph.mapped import mapped_file, release_pages
 from gssl.io.column_kinds import Encoding
-from gssl.io.feature_blocks import to_file
+from gssl.io.feature_blocks import column_slices, take_columns, to_array, to_file
 from gssl.io.feature_reading import Features
 from gssl.io.notations import NOTATIONS
 from gssl.wording import counted, listed, listed_counts, quoted
@@ -23,8 +23,6 @@ _MOSTLY_ZEROS = 0.5
 _SPARSE = 0.1
 # at least so many columns of both signs, whose deviations differ by a smaller factor, are on one scale
 _EMBEDDING_WIDTH, _ONE_SCALE = 16, 5.0
-# bytes of dense columns to process at a time
-_BLOCK_BYTES = 1 << 24
 
 
 @dataclass(frozen=True)
@@ -36,8 +34,7 @@ class Preparation:
     names, kinds : tuple of str
         The columns in order, each "number", "category" or "word".
     fill : tuple of float
-        The value for missing cells of each column: the median or, if no cell was missing in :meth:`fit`, the
-        mean, or 0 for mostly zero columns.
+        The median of each column, for its missing cells.
     marked : tuple of int
         The columns that get an indicator column, after all others, that is 1 where a cell is missing. Of
         columns with the same missing cells, only the first is marked.
@@ -100,7 +97,7 @@ class Preparation:
         return cls(
             features.names,
             tuple(kinds),
-            tuple(statistics.fill.tolist()),
+            tuple(statistics.median.tolist()),
             statistics.marked,
             tuple(shift.tolist()),
             tuple(scale.tolist()),
@@ -125,8 +122,8 @@ class Preparation:
         Features
         """
         source, notes = self._align(features, strict)
-        apply = self._sparse if issparse(features.matrix) else self._dense
-        matrix, missing = apply(features.matrix, source)
+        prepare = self._prepare_sparse if issparse(features.matrix) else self._prepare_dense
+        matrix, missing = prepare(features.matrix, source)
         cells = {name: count for name, count in zip(self.names, missing, strict=True) if count}
         if cells:
             notes.append(
@@ -164,14 +161,13 @@ class Preparation:
             ) from error
 
     def _align(self, features: Features, strict: bool) -> tuple[np.ndarray, list[str]]:
-        """Return the position of each column in the matrix (−1 for zeros, −2 for missing cells) and notes."""
+        """Return the position of each column in the matrix, −1 where it is absent, and notes."""
         if features.names == self.names:
             return np.arange(len(self.names)), []
         position = {name: i for i, name in enumerate(features.names)}
         source = np.array([position.get(name, -1) for name in self.names], dtype=np.int64)
-        absent = np.array([kind == "number" for kind in self.kinds]) & ~np.array(self.row_scaled, dtype=bool)
-        source[(source < 0) & absent] = -2
-        zeros, unknown = (np.flatnonzero(source == code).tolist() for code in (-1, -2))
+        measured = np.isnan(self._absent)
+        zeros, unknown = (np.flatnonzero((source < 0) & mask).tolist() for mask in (~measured, measured))
         if (source < 0).all() or (strict and unknown):
             first = self.names[(unknown or zeros)[0]]
             raise ValueError(
@@ -198,92 +194,67 @@ class Preparation:
             )
         return source, notes
 
-    def _dense(self, matrix: Any, source: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        n, d, extra = matrix.shape[0], len(self.names), len(self.marked)
-        row_scaled, marked = np.array(self.row_scaled, dtype=bool), np.array(self.marked, dtype=np.int64)
-        masks = np.zeros((n, extra), dtype=np.float32)
-        missing = np.zeros(d, dtype=np.int64)
-        sums = np.zeros(n)
+    @property
+    def _absent(self) -> np.ndarray:
+        """The cells of absent columns: missing if they are measurements, else zero."""
+        measured = (np.array(self.kinds) == "number") & ~np.array(self.row_scaled, dtype=bool)
+        return np.where(measured, np.nan, 0.0)
 
-        def blocks() -> Iterator[tuple[slice, np.ndarray]]:
-            for part in _column_slices(n, d):
-                block, mask = self._block(matrix, source, part)
-                missing[part] = np.count_nonzero(mask, axis=0) * (source[part] != -2)
-                first, last = np.searchsorted(marked, (part.start, part.stop))
-                masks[:, first:last] = mask[:, marked[first:last] - part.start]
+    def _prepare_dense(self, matrix: Any, source: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the prepared matrix and the number of missing cells of each column."""
+        n, d = matrix.shape[0], len(self.names)
+        row_scaled, absent = np.array(self.row_scaled, dtype=bool), self._absent
+        marks, missing = np.zeros((n, len(self.marked)), np.float32), np.zeros(d, dtype=np.int64)
+
+        def scaled_columns() -> Iterator[tuple[slice, np.ndarray]]:
+            for part in column_slices(matrix, d):
+                block = take_columns(matrix, source[part], absent[part])
+                empty = np.isnan(block)
+                missing[part] = np.count_nonzero(empty & (source[part] >= 0), axis=0)
+                for k, j in enumerate(self.marked):
+                    if part.start <= j < part.stop:
+                        marks[:, k] = empty[:, j - part.start]
+                np.copyto(block, self.fill[part], where=empty)
+                block -= self.shift[part]
+                block /= self.scale[part]
                 yield part, block
-                release_pages(matrix)
 
+        sums = np.zeros(n)
         if row_scaled.any():
-            for part, block in blocks():
-                sums += np.abs(block[:, row_scaled[part]]).sum(axis=1, dtype=np.float64)
+            for part, block in scaled_columns():
+                sums += np.abs(block[:, row_scaled[part]]).sum(axis=1)
         sums[sums == 0] = 1.0
 
-        def scaled() -> Iterator[tuple[slice, np.ndarray]]:
-            for part, block in blocks():
+        def pieces() -> Iterator[np.ndarray]:
+            for part, block in scaled_columns():
                 block[:, row_scaled[part]] /= sums[:, None]
-                yield part, block
+                yield block
+            yield marks
 
-        if mapped_file(matrix) is not None:
-            return to_file(chain((block for _, block in scaled()), [masks]), n, d + extra), missing
-        result = np.empty((n, d + extra), dtype=np.float32)
-        for part, block in scaled():
-            result[:, part] = block
-        result[:, d:] = masks
-        return result, missing
+        to = to_array if mapped_file(matrix) is None else to_file
+        return to(pieces(), n, d + len(self.marked)), missing
 
-    def _block(self, matrix: Any, source: np.ndarray, part: slice) -> tuple[np.ndarray, np.ndarray]:
-        """Return some columns, filled, shifted and scaled, and a mask of their missing cells."""
-        positions = source[part]
-        block = np.zeros((matrix.shape[0], len(positions)), dtype=np.float64)
-        there = positions >= 0
-        taken = positions[there]
-        together = len(taken) and np.array_equal(taken, np.arange(taken[0], taken[0] + len(taken)))
-        block[:, there] = matrix[:, taken[0] : taken[-1] + 1] if together else matrix[:, taken]
-        block[:, positions == -2] = np.nan
-        mask = np.isnan(block)
-        fill, shift, scale = (np.array(values[part]) for values in (self.fill, self.shift, self.scale))
-        if mask.any():
-            block = np.where(mask, fill, block)
-        return (block - shift) / scale, mask
-
-    def _sparse(self, matrix: Any, source: np.ndarray) -> tuple[csr_array, np.ndarray]:
-        n, d = matrix.shape[0], len(self.names)
-        X = csc_array(matrix, dtype=np.float32, copy=True)
-        if not np.array_equal(source, np.arange(X.shape[1])):
-            gap = csc_array(
-                np.full((n, 1), np.nan, dtype=np.float32) if (source == -2).any() else np.zeros((n, 1))
-            )
-            X = hstack([X, csc_array((n, 1), dtype=np.float32), gap], format="csc")
-            X = csc_array(X[:, np.where(source < 0, X.shape[1] - 2 - (source + 1), source)])
-        column = np.repeat(np.arange(d), np.diff(X.indptr))
-        empty = np.isnan(X.data)
-        missing = np.bincount(column[empty], minlength=d) * (source != -2)
-        masks = [
-            csc_array(
-                (empty[part].astype(np.float32), (X.indices[part], np.zeros(part.stop - part.start, int))),
-                (n, 1),
-            )
-            for part in (slice(X.indptr[j], X.indptr[j + 1]) for j in self.marked)
-        ]
+    def _prepare_sparse(self, matrix: Any, source: np.ndarray) -> tuple[csr_array, np.ndarray]:
+        """Return the prepared matrix and the number of missing cells of each column."""
+        X = csc_array(take_columns(matrix, source, self._absent), dtype=np.float32, copy=True)
+        n, d = X.shape
         fill, shift, scale = (np.array(values) for values in (self.fill, self.shift, self.scale))
+        column, empty = np.repeat(np.arange(d), np.diff(X.indptr)), np.isnan(X.data)
+        missing = np.bincount(column[empty], minlength=d) * (source >= 0)
+        marks = X[:, list(self.marked)]
+        marks.data = np.isnan(marks.data).astype(np.float32)
         X.data[empty] = fill[column[empty]]
-        X.data /= scale[column].astype(np.float32)
-        moved = np.flatnonzero(shift)
-        if len(moved):
-            values = np.repeat(-shift[moved] / scale[moved], n).astype(np.float32)
-            entries = (values, (np.tile(np.arange(n), len(moved)), np.repeat(moved, n)))
-            X = csc_array(X + csc_array(entries, shape=(n, d)))
-            column = np.repeat(np.arange(d), np.diff(X.indptr))
-        inside = np.array(self.row_scaled, dtype=bool)[column]
+        inplace_column_scale(X, 1 / scale)
+        if shift.any():
+            X = csc_array(X - csc_array(np.ones((n, 1))) @ csr_array((shift / scale)[None, :]))
+        inside = np.repeat(np.array(self.row_scaled, dtype=bool), np.diff(X.indptr))
         if inside.any():
             sums = np.bincount(X.indices[inside], np.abs(X.data[inside]), minlength=n)
-            sums[sums == 0] = 1.0
-            X.data[inside] /= sums[X.indices[inside]]
-        Y = csr_array(hstack([X, *masks], format="csr")) if masks else csr_array(X)
+            X.data[inside] /= sums[X.indices[inside]] + (sums[X.indices[inside]] == 0)
+        Y = csr_array(hstack([X, marks], format="csr"), dtype=np.float32)
         Y.eliminate_zeros()
         Y.sort_indices()
-        return Y.astype(np.float32), missing
+        return Y, missing
 
 
 def _read_encoding(data: Any, preparation: Preparation) -> Encoding:
@@ -310,69 +281,66 @@ def _are(columns: list[int]) -> str:
 
 @dataclass(frozen=True)
 class _Statistics:
-    """Statistics of the cells of each column that are not missing, and the value that fills the others."""
+    """Statistics of the cells of each column that are not missing."""
 
+    # share of nonzeros
     nonzero: np.ndarray
     negative: np.ndarray
     # whether there is a number other than 0 and 1
     varied: np.ndarray
     mean: np.ndarray
     deviation: np.ndarray
-    fill: np.ndarray
+    median: np.ndarray
+    # the first of the columns that have the same missing cells, if there are any
     marked: tuple[int, ...]
 
     @classmethod
     def of(cls, matrix: Any) -> "_Statistics":
-        """Compute the statistics of a dense or sparse matrix, a few columns at a time."""
-        n, d = matrix.shape
-        moments = np.zeros((6, d))
-        masks: dict[bytes, int] = {}
+        """Compute the statistics of a dense or sparse matrix, a few columns at a time if it is dense."""
         by_columns = csc_array(matrix) if issparse(matrix) else matrix
-        for part in _column_slices(n, d):
-            if issparse(by_columns):
-                cut = slice(by_columns.indptr[part.start], by_columns.indptr[part.stop])
-                moments[:, part] = _sparse_moments(by_columns, part, cut)
-                holes = np.flatnonzero(np.isnan(by_columns.data[cut])) + cut.start
-                gaps = np.unique(np.searchsorted(by_columns.indptr, holes, "right") - 1).tolist()
-            else:
-                block = np.asarray(by_columns[:, part], dtype=np.float64)
-                empty = np.isnan(block)
-                gaps = (np.flatnonzero(empty.any(axis=0)) + part.start).tolist()
-                moments[:, part] = _dense_moments(block, empty)
-                release_pages(matrix)
-            for j in gaps:
-                values = by_columns[:, [j]].toarray().ravel() if issparse(by_columns) else by_columns[:, j]
+        moments = _sparse_moments(by_columns) if issparse(matrix) else _dense_moments(matrix)
+        gaps, nonzero, negative, varied, mean, deviation = moments
+        median, masks = np.zeros(len(mean)), dict[bytes, int]()
+        # the median of mostly zeros is zero
+        for j in np.flatnonzero((gaps > 0) | (nonzero >= _MOSTLY_ZEROS)).tolist():
+            values = by_columns[:, [j]].toarray().ravel() if issparse(matrix) else by_columns[:, j]
+            if gaps[j]:
                 empty = np.isnan(values)
-                moments[5, j] = np.nan_to_num(np.median(values[~empty])) if not empty.all() else 0.0
-                masks.setdefault(np.packbits(empty).tobytes(), int(j))
-        nonzero, negative, varied, mean, deviation, fill = moments
-        return cls(nonzero, negative > 0, varied > 0, mean, deviation, fill, tuple(sorted(masks.values())))
+                masks.setdefault(np.packbits(empty).tobytes(), j)
+                values = values[~empty]
+            median[j] = np.median(values) if len(values) else 0.0
+            release_pages(matrix)
+        return cls(nonzero, negative > 0, varied > 0, mean, deviation, median, tuple(masks.values()))
 
 
-def _dense_moments(block: np.ndarray, empty: np.ndarray) -> np.ndarray:
-    count = np.maximum((~empty).sum(axis=0), 1)
-    filled = np.where(empty, 0.0, block) if empty.any() else block
-    mean, share = filled.sum(axis=0) / count, (filled != 0).sum(axis=0) / count
-    spread = np.where(empty, 0.0, block - mean) if empty.any() else block - mean
-    deviation = np.sqrt((spread**2).sum(axis=0) / count)
-    negative, varied = (filled < 0).any(axis=0), ((filled != 0) & (filled != 1)).any(axis=0)
-    return np.array([share, negative, varied, mean, deviation, np.where(share < _MOSTLY_ZEROS, 0.0, mean)])
+def _dense_moments(matrix: Any) -> np.ndarray:
+    """Return missing cells, share of nonzeros, negative and varied numbers, mean, deviation of columns."""
+    moments = np.zeros((6, matrix.shape[1]))
+    for part in column_slices(matrix):
+        block = np.asarray(matrix[:, part], dtype=np.float64)
+        empty = np.isnan(block)
+        count = np.maximum((~empty).sum(axis=0), 1)
+        filled = np.where(empty, 0.0, block)
+        mean = filled.sum(axis=0) / count
+        deviation = np.sqrt((np.where(empty, 0.0, block - mean) ** 2).sum(axis=0) / count)
+        counts = ((filled != 0), (filled < 0), (filled != 0) & (filled != 1))
+        nonzero, negative, varied = (mask.sum(axis=0) for mask in counts)
+        moments[:, part] = empty.sum(axis=0), nonzero / count, negative, varied, mean, deviation
+    return moments
 
 
-def _sparse_moments(X: Any, part: slice, cut: slice) -> np.ndarray:
-    d, n = part.stop - part.start, X.shape[0]
-    data = X.data[cut].astype(np.float64)
-    column = np.repeat(np.arange(d), np.diff(X.indptr[part.start : part.stop + 1]))
-    empty = np.isnan(data)
-    count = np.maximum(n - np.bincount(column[empty], minlength=d), 1)
-    data, column = data[~empty], column[~empty]
-    total, squares, nonzero, negative, varied = (
-        np.bincount(column, values, minlength=d)
-        for values in (data, data**2, data != 0, data < 0, (data != 0) & (data != 1))
+def _sparse_moments(X: csc_array) -> np.ndarray:
+    """Return the same as :func:`_dense_moments`."""
+    n, d = X.shape
+    column = np.repeat(np.arange(d), np.diff(X.indptr))
+    empty = np.isnan(X.data)
+    other = ~empty & (X.data != 0)
+    gaps, nonzero, negative, varied = (
+        np.bincount(column[mask], minlength=d) for mask in (empty, other, X.data < 0, other & (X.data != 1))
     )
-    mean, share = total / count, nonzero / count
-    deviation = np.sqrt(np.maximum(squares / count - mean**2, 0.0))
-    return np.array([share, negative, varied, mean, deviation, np.where(share < _MOSTLY_ZEROS, 0.0, mean)])
+    mean, variance = mean_variance_axis(X, axis=0)
+    share = nonzero / np.maximum(n - gaps, 1)
+    return np.array([gaps, share, negative, varied, np.nan_to_num(mean), np.sqrt(np.nan_to_num(variance))])
 
 
 def _scaling(
@@ -414,9 +382,3 @@ def _scaling(
 def _on_one_scale(deviations: np.ndarray) -> bool:
     low, high = np.quantile(deviations, [0.1, 0.9])
     return len(deviations) >= _EMBEDDING_WIDTH and bool(high < _ONE_SCALE * low)
-
-
-def _column_slices(n: int, d: int) -> Iterator[slice]:
-    step = max(1, _BLOCK_BYTES // max(1, 8 * n))
-    for start in range(0, d, step):
-        yield slice(start, min(start + step, d))
