@@ -10,6 +10,7 @@ from scipy.sparse import issparse
 from gssl.frames import backend_of
 from gssl.graph import knn_graph
 from gssl.graph.mapped import iterate_blocks
+from gssl.io.data_frames import NamedFrame
 from gssl.io.edge_tables import read_edges
 from gssl.io.feature_reading import Features, map_features, read_features
 from gssl.io.graph_store import open_graph_store
@@ -18,6 +19,7 @@ from gssl.io.joining import assemble
 from gssl.io.label_tables import read_labels, read_nodes
 from gssl.io.preparation import Preparation
 from gssl.io.problem import Problem
+from gssl.io.table_columns import IDS
 from gssl.scale.progress import note, step
 from gssl.wording import quoted
 
@@ -126,36 +128,39 @@ def read(
         raise ValueError("there is no graph: give edges, or knn with features to build one.")
     if features is None and (knn is not None or text):
         raise ValueError(f"{'knn' if knn is not None else 'text'} needs features: give some.")
-    features, labels, nodes = (_with_ids(source, id_column) for source in (features, labels, nodes))
+    frames = backend_of(edges, features, labels, nodes)
+    edges = edges if backend_of(edges) is None else NamedFrame(edges, "edges")
+    features, labels, nodes = (
+        _with_ids(source, role, id_column)
+        for role, source in (("features", features), ("labels", labels), ("nodes", nodes))
+    )
     listed = links = table = given = None
     if nodes is not None:
         with step("reading nodes"):
-            listed = _named(read_nodes(nodes, header=header), nodes, "nodes")
+            listed = read_nodes(nodes, header=header)
     if edges is not None:
         with step("reading edges"):
             links = read_edges(edges, edge_columns or None, header=header, two_sided=two_sided, strict=strict)
-            links = _named(links, edges, "edges")
     if features is not None:
         with step("reading features"):
             encoding = None if preparation is None else preparation.encoding
             options: Any = {"id": id_column, "header": header, "encoding": encoding, "strict": strict}
             if memory is None or text or knn is not None:
-                table = _named(read_features(features, text=text, **options), features, "features")
+                table = read_features(features, text=text, **options)
             else:
-                table = map_features(str(features), store=store, memory_budget=memory, **options)
+                table = map_features(features, store=store, memory_budget=memory, **options)
         with step("preparing features"):
             table, preparation = _prepared(table, normalize, preparation, strict=strict)
     if labels is not None:
         with step("reading labels"):
             given = read_labels(labels, label_columns or None, na=na or None, header=header)
-            given = _named(given, labels, "labels")
     for part in (listed, links, table, given):
         # now, because one may explain why joining fails
         note(*([] if part is None else part.notes))
     with step("joining tables"):
         graph_read = links if store is None else store
         problem = assemble(graph_read, table, given, nodes=listed, strict=strict, known=known)
-    problem = replace(problem, preparation=preparation, frames=backend_of(edges, features, labels, nodes))
+    problem = replace(problem, preparation=preparation, frames=frames)
     # new nodes of a saved model are linked once all are joined
     problem = _with_neighbours(problem, knn) if known is None else problem
     notes = [*problem.notes, *_dominance_notes(problem)]
@@ -184,28 +189,39 @@ def _prepared(
     return preparation.apply(features, strict=strict), preparation
 
 
-def _named(part: Any, source: Any, role: str) -> Any:
-    """Return a table that was a data frame by its role, also in its notes; files have names of their own."""
+def _with_ids(source: Any, role: str, id_column: str | None) -> Any:
+    """Return a data frame by its role, a pandas one with the ids of its index first, if they are there."""
     if backend_of(source) is None:
-        return part
-    notes = [text.replace(part.name, role, 1) if text.startswith(part.name) else text for text in part.notes]
-    return replace(part, name=role, notes=notes)
-
-
-def _with_ids(source: Any, id_column: str | None) -> Any:
-    """Return a pandas table with the ids of its index as its first column, if they are there."""
+        return source
     index = getattr(source, "index", None)
     if backend_of(source) != "pandas" or index is None or index.nlevels > 1:
-        return source
+        return NamedFrame(source, role)
     table = source.to_frame() if hasattr(source, "to_frame") else source
     named = index.name is not None and index.name not in table.columns
     texts = index.dtype == object or str(index.dtype) == "str"
+    notes = () if named or texts or id_column is not None else _no_ids(table, role)
     # a first column of fractions cannot be the ids, which otherwise it is
     fractions = len(table.columns) and table.dtypes.iloc[0].kind == "f" and not _ID_NAMES & {*table.columns}
-    if id_column in table.columns or not (named or texts or fractions):
-        return table
+    if id_column in table.columns or not (named or texts or fractions or notes):
+        return NamedFrame(table, role)
     # the column of ids comes first, whatever its name
-    return table.reset_index(names=[index.name if named else "id"])
+    return NamedFrame(table.reset_index(names=[index.name if named else "id"]), role, notes)
+
+
+def _no_ids(table: Any, role: str) -> tuple[str, ...]:
+    """Return a note if the first column of pandas features is whole numbers that cannot be ids."""
+    names = [str(name) for name in table.columns]
+    # three columns may be an id, a feature and its value
+    if role != "features" or len({*names} - {""}) < len(names) or len(names) in (0, 3):
+        return ()
+    if table.dtypes.iloc[0].kind not in "iu" or any(name.lower() in IDS for name in names):
+        return ()
+    first = table.columns[0]
+    # equal rows of one id are merged
+    repeated = table[table[first].duplicated(keep=False)].astype(str).drop_duplicates()
+    if not repeated[first].duplicated().any():
+        return ()
+    return (f"{role}: column {quoted(names[0])} has no distinct ids, so the index of the frame is taken.",)
 
 
 def _is_graph(source: Any) -> bool:

@@ -62,6 +62,8 @@ def text_sql(table: Table, name: str) -> str:
             f"{table.name}: column {quoted(name)} holds lists, but text or numbers are expected: name "
             "another column."
         )
+    if kind == "BOOLEAN":
+        return f"CASE {sql} WHEN true THEN '{table.truths[1]}' WHEN false THEN '{table.truths[0]}' END"
     return f"CAST({sql} AS VARCHAR)"
 
 

@@ -11,9 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from gssl.io.data_frames import NamedFrame, frame_columns
 from gssl.io.dialect import Dialect, copy_lines, find_oddities, open_plain, sniff_dialect
 from gssl.scale.run_folder import RunFolder
-from gssl.wording import is_missing, listed, quoted, shortened
+from gssl.wording import listed, quoted, shortened
 
 _PARQUET = {".parquet", ".pq"}
 _JSON = {".json", ".jsonl", ".ndjson"}
@@ -65,6 +66,8 @@ class Table:
     notes: list[str] = field(default_factory=list)
     # whether it is known that no cell has surrounding white space
     stripped: bool = False
+    # how false and true are written
+    truths: tuple[str, str] = ("false", "true")
     # whether cells may have an apostrophe as a guard against formulas
     guarded: bool = False
     # if files are cleaned copies of text files: originals by copy, and the folder of the copies
@@ -153,9 +156,14 @@ def open_table(source: Any, *, header: bool | None = None, graph_part: str = "ed
     '007'
     """
     if not isinstance(source, str | Path):
-        columns, connection = _frame_columns(source), connect()
+        frame = source if isinstance(source, NamedFrame) else NamedFrame(source)
+        (columns, notes), connection = frame_columns(frame), connect()
         connection.register("frame", columns)
-        return _described("the table", "frame", connection)
+        table = _described(frame.name, "frame", connection)
+        table.notes += notes
+        # as pandas writes them to CSV
+        table.truths = ("False", "True")
+        return table
     if is_query(source):
         return _open_query(str(source))
     files, inside = find_files(source), split_inside(source)[1]
@@ -465,44 +473,3 @@ def _unmasked(values: Any) -> np.ndarray:
     if values.dtype.kind == "f":
         return np.asarray(values.filled(np.nan))
     return np.where(np.ma.getmaskarray(values), np.nan, values.data.astype(np.float64))
-
-
-def _frame_columns(frame: Any) -> dict[str, np.ndarray]:
-    """Return the columns of a data frame as arrays for DuckDB; missing text is None."""
-    import narwhals as nw
-
-    try:
-        table = nw.from_native(frame, eager_only=True)
-    except TypeError as error:
-        raise TypeError(
-            f"a table is a path, SQL, or a pandas, polars or pyarrow table, not {type(frame).__name__}."
-        ) from error
-    if not table.columns:
-        raise ValueError("the table is empty: give at least one row.")
-    return {str(name): _frame_column(table.get_column(name)) for name in table.columns}
-
-
-def _frame_column(series: Any) -> np.ndarray:
-    import narwhals as nw
-
-    # integers with missing values become text, because large ones would lose digits as floats
-    gaps = series.dtype.is_integer() and series.null_count()
-    if not gaps and (series.dtype.is_numeric() or series.dtype == nw.Boolean):
-        values = series.to_numpy()
-        if values.dtype.kind in "biuf":
-            # DuckDB does not take the negative strides of a reversed frame
-            return np.ascontiguousarray(values)
-    cells = series.to_list()
-    if isinstance(series.dtype, nw.List | nw.Array):
-        cells = [None if cell is None else list(cell) for cell in cells]
-    elif any(isinstance(cell, list | tuple | np.ndarray) for cell in cells[:1]):
-        cells = [None if cell is None else [float(x) for x in cell] for cell in cells]
-    else:
-        cells = [_frame_text(cell) for cell in cells]
-    return np.fromiter(cells, dtype=object)
-
-
-def _frame_text(value: Any) -> str | None:
-    if is_missing(value):
-        return None
-    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
