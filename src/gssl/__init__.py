@@ -6,7 +6,7 @@ Public names are loaded on first use, so ``import gssl`` is fast.
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from gssl import methods
+from gssl import frames, methods
 
 __version__ = "0.1.0"
 
@@ -61,6 +61,15 @@ def __getattr__(name: str) -> Any:
     if name in _SUBPACKAGES:
         return import_module(f"gssl.{name}")
     raise AttributeError(f"module 'gssl' has no attribute {name!r}")
+
+
+def _prepare_frame(frame: Any, preparation: str | None) -> tuple[Any, str]:
+    from gssl.io.preparation import prepare_frame
+
+    return prepare_frame(frame, preparation)
+
+
+frames.register_preparation(_prepare_frame)
 
 
 def __dir__() -> list[str]:

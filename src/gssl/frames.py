@@ -1,6 +1,7 @@
 """Results that are tables: data frames of any library, and HTML in a notebook."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from html import escape
 from importlib.util import find_spec
 from typing import Any, Literal
@@ -9,6 +10,9 @@ Backend = Literal["pandas", "polars", "pyarrow"]
 BACKENDS: tuple[Backend, ...] = ("pandas", "polars", "pyarrow")
 # rows of a table that a notebook shows
 _SHOWN = 20
+# of a frame and how an earlier one was prepared, as JSON: features, and how they were prepared
+Prepare = Callable[[Any, str | None], tuple[Any, str]]
+_prepare: list[Prepare] = []
 
 
 class Tabular(ABC):
@@ -65,6 +69,47 @@ def backend_of(*sources: Any) -> Backend | None:
         if library in BACKENDS:
             return next(name for name in BACKENDS if name == library)
     return None
+
+
+def other_columns(source: Any) -> list[str]:
+    """Return the columns of a data frame that are not numbers; of Python objects, those with a text."""
+    if backend_of(source) is None or not hasattr(type(source), "columns"):
+        return []
+    import narwhals as nw
+
+    try:
+        table: Any = nw.from_native(source)
+    except (TypeError, nw.exceptions.DuplicateError):
+        return []
+    if isinstance(table, nw.LazyFrame):
+        return [name for name, kind in table.collect_schema().items() if not _is_numeric(kind)]
+    return [str(column.name) for column in table.iter_columns() if _is_other(column)]
+
+
+def _is_numeric(kind: Any) -> bool:
+    import narwhals as nw
+
+    return bool(kind.is_numeric() or kind == nw.Boolean)
+
+
+def _is_other(column: Any) -> bool:
+    import narwhals as nw
+
+    if _is_numeric(column.dtype):
+        return False
+    # scikit-learn takes objects and categories that are numbers
+    mixed = column.dtype in (nw.Object, nw.Categorical, nw.Enum, nw.Unknown)
+    return not mixed or any(isinstance(value, str) for value in column.to_list())
+
+
+def register_preparation(prepare: Prepare) -> None:
+    """Set what makes features of data frames; methods cannot import it, for they come before tables."""
+    _prepare[:] = [prepare]
+
+
+def prepare_frame(frame: Any, preparation: str | None) -> tuple[Any, str]:
+    """Return the features of a data frame, and how they were prepared, as JSON."""
+    return _prepare[0](frame, preparation)
 
 
 def html_table(columns: dict[str, list[Any]], most: int = _SHOWN) -> str:

@@ -178,13 +178,6 @@ def test_ids_may_be_in_the_index():
     assert sorted(counted.node_ids) == ["p", "q", "r", "s"]
 
 
-def test_a_frame_of_texts_is_not_fitted_but_read():
-    pd = pytest.importorskip("pandas")
-    X = pd.DataFrame({"age": [1.0, 2.0], "town": ["Ulm", "Bern"]})
-    with pytest.raises(ValueError, match=r"column 'town' of X has texts: read the table with gssl\.read"):
-        gssl.AutoClassifier().fit(X, ["a", "b"], adjacency=[[0, 1], [1, 0]])
-
-
 def test_labels_of_nodes_are_not_given_to_other_nodes(tables, tmp_path):
     links = stored("csv", tmp_path, "edges", tables["edges"])[0]
     known = stored("csv", tmp_path, "labels", tables["labels"])[0]

@@ -3,19 +3,21 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.sparse import csr_array
 
 from gssl.io.column_kinds import Encoding
-from gssl.io.feature_arrays import ArrayFile
 from gssl.io.feature_blocks import FeatureReader, to_file, to_matrix
 from gssl.io.graph_store import GraphStore
 from gssl.io.long_tables import LongTable, long_columns
 from gssl.io.table_reading import open_table
 from gssl.io.wide_tables import WideTable
 from gssl.scale.memory import read_size
+
+if TYPE_CHECKING:
+    from gssl.io.feature_arrays import ArrayFile
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,9 +162,11 @@ def open_features(
     header: bool | None = None,
     encoding: Encoding | None = None,
     strict: bool = False,
-) -> ArrayFile | LongTable | WideTable:
+) -> "ArrayFile | LongTable | WideTable":
     """Open features without reading them; see :func:`read_features`."""
     if isinstance(source, str | Path) and Path(source).suffix.lower() in (".npy", ".npz"):
+        from gssl.io.feature_arrays import ArrayFile
+
         return ArrayFile(Path(source), ids)
     table = open_table(source, header=header, graph_part="nodes")
     texts, encoding = text_columns(text), encoding or Encoding()

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field, replace
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -12,8 +13,9 @@ from sklearn.utils.sparsefuncs import inplace_column_scale, mean_variance_axis
 from gssl.graph.mapped import mapped_file, release_pages
 from gssl.io.column_kinds import Encoding
 from gssl.io.feature_blocks import column_slices, take_columns, to_array, to_file
-from gssl.io.feature_reading import Features
+from gssl.io.feature_reading import Features, read_features
 from gssl.io.notations import NOTATIONS
+from gssl.scale.progress import note
 from gssl.wording import counted, listed, listed_counts, quoted
 
 NORMALIZE = ("auto", "rows", "columns", "none")
@@ -255,6 +257,42 @@ class Preparation:
         Y.eliminate_zeros()
         Y.sort_indices()
         return Y, missing
+
+
+def prepare_features(
+    features: Features,
+    normalize: str = "auto",
+    preparation: Preparation | None = None,
+    *,
+    strict: bool = False,
+) -> tuple[Features, Preparation]:
+    """Fill and scale features, by a given preparation or by one that is fitted to them."""
+    if preparation is None:
+        preparation = Preparation.fit(features, normalize)
+        features = replace(features, notes=[*features.notes, *preparation.notes])
+    return preparation.apply(features, strict=strict), preparation
+
+
+def prepare_frame(frame: Any, kept: str | None) -> tuple[Any, str]:
+    """Return the features of a data frame with a row for each node, and their preparation as JSON.
+
+    All columns are features. ``kept`` is the preparation of an earlier frame, to be repeated.
+    """
+    import narwhals as nw
+
+    from gssl.io.data_frames import NamedFrame
+
+    known = None if kept is None else Preparation.from_json(kept)
+    table: Any = nw.from_native(frame).lazy().collect()
+    names = [str(name) for name in table.columns]
+    id = next(name for name in map("row{}".format, count()) if name not in names)
+    numbered = NamedFrame(table.with_row_index(id).to_native(), "X")
+    encoding = None if known is None else known.encoding
+    features, made = prepare_features(
+        read_features(numbered, id=id, columns=names, encoding=encoding), preparation=known
+    )
+    note(*features.notes)
+    return features.matrix, made.to_json()
 
 
 def _read_encoding(data: Any, preparation: Preparation) -> Encoding:

@@ -10,14 +10,13 @@ from scipy.sparse import issparse
 from gssl.frames import backend_of
 from gssl.graph import knn_graph
 from gssl.graph.mapped import iterate_blocks
-from gssl.io.data_frames import NamedFrame
 from gssl.io.edge_tables import read_edges
 from gssl.io.feature_reading import Features, map_features, read_features
 from gssl.io.graph_store import open_graph_store
 from gssl.io.interop import from_dgl, from_networkx, from_pyg, from_scipy
 from gssl.io.joining import assemble
 from gssl.io.label_tables import read_labels, read_nodes
-from gssl.io.preparation import Preparation
+from gssl.io.preparation import Preparation, prepare_features
 from gssl.io.problem import Problem
 from gssl.io.table_columns import IDS
 from gssl.scale.progress import note, step
@@ -129,10 +128,9 @@ def read(
     if features is None and (knn is not None or text):
         raise ValueError(f"{'knn' if knn is not None else 'text'} needs features: give some.")
     frames = backend_of(edges, features, labels, nodes)
-    edges = edges if backend_of(edges) is None else NamedFrame(edges, "edges")
-    features, labels, nodes = (
-        _with_ids(source, role, id_column)
-        for role, source in (("features", features), ("labels", labels), ("nodes", nodes))
+    edges, features, labels, nodes = (
+        source if backend_of(source) is None else _by_role(source, role, id_column)
+        for role, source in (("edges", edges), ("features", features), ("labels", labels), ("nodes", nodes))
     )
     listed = links = table = given = None
     if nodes is not None:
@@ -150,7 +148,7 @@ def read(
             else:
                 table = map_features(features, store=store, memory_budget=memory, **options)
         with step("preparing features"):
-            table, preparation = _prepared(table, normalize, preparation, strict=strict)
+            table, preparation = prepare_features(table, normalize, preparation, strict=strict)
     if labels is not None:
         with step("reading labels"):
             given = read_labels(labels, label_columns or None, na=na or None, header=header)
@@ -179,22 +177,12 @@ def _with_neighbours(problem: Problem, knn: int | None) -> Problem:
     return problem if knn is None else link_neighbours(problem, knn)
 
 
-def _prepared(
-    features: Features, normalize: str, preparation: Preparation | None, *, strict: bool = False
-) -> tuple[Features, Preparation]:
-    """Fill and scale features, by a given preparation or by one that is fitted to them."""
-    if preparation is None:
-        preparation = Preparation.fit(features, normalize)
-        features = replace(features, notes=[*features.notes, *preparation.notes])
-    return preparation.apply(features, strict=strict), preparation
-
-
-def _with_ids(source: Any, role: str, id_column: str | None) -> Any:
+def _by_role(source: Any, role: str, id_column: str | None) -> Any:
     """Return a data frame by its role, a pandas one with the ids of its index first, if they are there."""
-    if backend_of(source) is None:
-        return source
+    from gssl.io.data_frames import NamedFrame
+
     index = getattr(source, "index", None)
-    if backend_of(source) != "pandas" or index is None or index.nlevels > 1:
+    if role == "edges" or backend_of(source) != "pandas" or index is None or index.nlevels > 1:
         return NamedFrame(source, role)
     table = source.to_frame() if hasattr(source, "to_frame") else source
     named = index.name is not None and index.name not in table.columns
@@ -249,7 +237,7 @@ def _from_graph(
     names = problem.feature_names or tuple(str(k) for k in range(problem.features.shape[1]))
     table = Features(problem.node_ids, problem.features, names)
     with step("preparing features"):
-        table, preparation = _prepared(table, normalize, preparation)
+        table, preparation = prepare_features(table, normalize, preparation)
     notes = [*problem.notes, *table.notes]
     note(*notes)
     return replace(

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from gssl.io.data_frames import NamedFrame, frame_columns
 from gssl.io.dialect import Dialect, copy_lines, find_oddities, open_plain, sniff_dialect
 from gssl.scale.run_folder import RunFolder
 from gssl.wording import listed, quoted, shortened
@@ -156,14 +155,7 @@ def open_table(source: Any, *, header: bool | None = None, graph_part: str = "ed
     '007'
     """
     if not isinstance(source, str | Path):
-        frame = source if isinstance(source, NamedFrame) else NamedFrame(source)
-        (columns, notes), connection = frame_columns(frame), connect()
-        connection.register("frame", columns)
-        table = _described(frame.name, "frame", connection)
-        table.notes += notes
-        # as pandas writes them to CSV
-        table.truths = ("False", "True")
-        return table
+        return _open_frame(source)
     if is_query(source):
         return _open_query(str(source))
     files, inside = find_files(source), split_inside(source)[1]
@@ -360,6 +352,19 @@ def _open_query(query: str) -> Table:
     if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
         raise ValueError(f"{_QUERY} must be one SELECT and nothing else.")
     return _described(_QUERY, f"({query.strip().rstrip(';')}\n)", connection)
+
+
+def _open_frame(source: Any) -> Table:
+    from gssl.io.data_frames import NamedFrame, frame_columns
+
+    frame = source if isinstance(source, NamedFrame) else NamedFrame(source)
+    (columns, notes), connection = frame_columns(frame), connect()
+    connection.register("frame", columns)
+    table = _described(frame.name, "frame", connection)
+    table.notes += notes
+    # as pandas writes them to CSV
+    table.truths = ("False", "True")
+    return table
 
 
 def _described(name: str, relation: str, connection: Any, files: Sequence[Path] = ()) -> Table:

@@ -80,8 +80,9 @@ class Embedder(FittedParameters, TransformerMixin, BaseEstimator, metaclass=ABCM
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n, d)
-            May be None if a graph is given and the method does not use features.
+        X : array-like, sparse matrix or data frame of shape (n, d)
+            May be None if a graph is given and the method does not use features. A data frame with columns
+            other than numbers is filled, encoded and scaled as :func:`gssl.read` does.
         y : ignored
         adjacency : array-like or sparse matrix of shape (n, n), optional
             Built from the nearest neighbours in X if None.

@@ -89,8 +89,9 @@ class EmbeddingClassifier(GraphClassifier):
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n, d)
-            May be None if a graph is given and the embedder does not use features.
+        X : array-like, sparse matrix or data frame of shape (n, d)
+            May be None if a graph is given and the embedder does not use features. A data frame with columns
+            other than numbers is filled, encoded and scaled as :func:`gssl.read` does.
         y : array-like of shape (n,)
             Labels; −1, None or NaN where there is none.
         adjacency : array-like or sparse matrix of shape (n, n), optional

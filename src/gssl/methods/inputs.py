@@ -7,6 +7,7 @@ import numpy as np
 from scipy.sparse import csr_array, eye_array, issparse
 from sklearn.utils.validation import validate_data
 
+from gssl.frames import backend_of, other_columns, prepare_frame
 from gssl.graph import check_adjacency, check_finite, knn_graph
 from gssl.graph.mapped import iterate_blocks, mapped_file, release_pages
 from gssl.graph.validate import refuse_mask, warn_user
@@ -53,10 +54,11 @@ class FittedParameters:
 def check_features(estimator: Any, X: Any, *, reset: bool) -> Any:
     """Check features and return them as CSR or a dense array of float32 or float64.
 
-    ``reset`` is True in fit, where the number and names of the features are recorded.
+    ``reset`` is True in fit, where the number and names of the features are recorded. A data frame with
+    columns other than numbers is prepared as :func:`gssl.read` does.
     """
     refuse_mask(X, "X")
-    _refuse_texts(X)
+    X = _prepare_frame(estimator, X, reset=reset)
     if issparse(X):
         # before scikit-learn converts it, which would read out-of-bounds indices
         check_finite(X)
@@ -80,17 +82,24 @@ def check_features(estimator: Any, X: Any, *, reset: bool) -> Any:
     return X
 
 
-def _refuse_texts(X: Any) -> None:
-    """Raise if a data frame has a column of texts."""
-    if not (hasattr(X, "columns") and hasattr(X, "dtypes")):
-        return
-    for name, kind in zip(X.columns, X.dtypes, strict=True):
-        numeric = str(kind).lower().startswith(("int", "uint", "float", "bool"))
-        if not numeric and any(isinstance(value, str) for value in X[name]):
-            raise ValueError(
-                f"column {name!r} of X has texts: read the table with gssl.read(edges, features=X, "
-                "labels=...), which encodes texts and fills missing cells, and call fit(problem)."
-            )
+def _prepare_frame(estimator: Any, X: Any, *, reset: bool) -> Any:
+    """Return the features of a data frame with columns other than numbers; fit keeps how they are made."""
+    if reset:
+        # from an earlier fit
+        estimator.__dict__.pop("preparation_", None)
+    kept = estimator.__dict__.get("preparation_")
+    others = other_columns(X)
+    if not others and (kept is None or backend_of(X) is None):
+        return X
+    if kept is None and not reset:
+        raise ValueError(
+            f"column {others[0]!r} of X does not hold numbers, but X of fit did: give the same columns as in "
+            "fit."
+        )
+    X, preparation = prepare_frame(X, kept)
+    if reset:
+        estimator.preparation_ = preparation
+    return X
 
 
 def check_optional_features(estimator: Any, X: Any, adjacency: Any, *, reset: bool) -> Any:

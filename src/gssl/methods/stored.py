@@ -28,6 +28,7 @@ def transient(*names: str) -> tuple[Stored, ...]:
 INPUT = (
     Stored("n_features_in_", "whole", optional=True),
     Stored("feature_names_in_", "texts", ("d",), optional=True),
+    Stored("preparation_", "text", optional=True),
 )
 N_ITER = Stored("n_iter_", "whole")
 COEF = Stored("coef_", "float", ("d", "c"))

@@ -159,9 +159,10 @@ class AutoClassifier(FittedParameters, GraphClassifier):
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n, d), or None
+        X : array-like, sparse matrix or data frame of shape (n, d), or None
             Used as given, with rows of unit length, or with standardised columns, whichever does better on
-            the labels. None if there is only a graph.
+            the labels. None if there is only a graph. A data frame with columns other than numbers is filled,
+            encoded and scaled as :func:`gssl.read` does; ``preparation_`` keeps how, for new frames.
         y : array-like of shape (n,)
             Labels; −1, None or NaN where there is none.
         adjacency : array-like or sparse matrix of shape (n, n), optional
