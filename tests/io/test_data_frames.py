@@ -92,6 +92,9 @@ def test_whole_numbers_that_recur_are_no_ids():
     assert problem.feature_names[0] == "age"
     note = "features: column 'age' has no distinct ids, so the index of the frame is taken."
     assert note in problem.notes
+    # a column that is named like ids must be distinct
+    with pytest.raises(ValueError, match=r"^features has more than one row for '31'; keep one"):
+        gssl.read(links, features=people.rename(columns={"age": "person_id"}))
     # distinct numbers are ids
     assert gssl.read(links, features=people.assign(age=range(4))).feature_names[0] == "job=w"
     # rows that are equal are one row, written twice

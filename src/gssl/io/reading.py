@@ -202,7 +202,8 @@ def _no_ids(table: Any, role: str) -> tuple[str, ...]:
     # three columns may be an id, a feature and its value
     if role != "features" or len({*names} - {""}) < len(names) or len(names) in (0, 3):
         return ()
-    if table.dtypes.iloc[0].kind not in "iu" or any(name.lower() in IDS for name in names):
+    named = names[0].lower().endswith("id") or any(name.lower() in IDS for name in names)
+    if named or table.dtypes.iloc[0].kind not in "iu":
         return ()
     first = table.columns[0]
     # equal rows of one id are merged
