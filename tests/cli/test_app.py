@@ -5,7 +5,7 @@ from pathlib import Path
 from click.testing import CliRunner
 
 import gssl
-from gssl.cli.app import app
+from gssl.cli.app import _EMBEDDERS, _METHODS, app
 
 
 def test_the_list_of_commands_cuts_no_sentence_short():
@@ -15,10 +15,15 @@ def test_the_list_of_commands_cuts_no_sentence_short():
     assert all(line.endswith(".") and not line.endswith("...") for line in commands)
 
 
+def test_the_help_lists_every_method(run):
+    text = "".join(run("classify", "--help").stdout.split())
+    assert f"--method[{'|'.join(_METHODS)}]" in text
+    assert "Examples:" in text
+    assert f"--method[{'|'.join(_EMBEDDERS)}]" in "".join(run("embed", "--help").stdout.split())
+
+
 def test_options(spoiled, refused):
     assert "Missing option '--out'" in spoiled({"--out": None})
-    assert "--edges, or --knn" in spoiled({"--edges": None})
-    assert "--knn needs features" in spoiled({"--edges": None, "--features": None, "--knn": "3"})
     assert "--method ogc learns from features" in spoiled({"--features": None, "--method": "ogc"})
     assert "'magic' is not one of" in spoiled({"--method": "magic"})
     assert "-1 is not in the range" in spoiled({"--seed": "-1"})

@@ -10,11 +10,10 @@ from pathlib import Path
 import pytest
 
 from gssl.cli import label_command
-from gssl.cli.choice import Choice
 from gssl.cli.console import Terminal
-from gssl.cli.label_command import read_texts, run_label
-from gssl.cli.reading import Inputs, read_problem
-from gssl.cli.run import ExecutionOptions, Run
+from gssl.cli.label_command import run_label
+from gssl.cli.run import Choice, ExecutionOptions, Inputs, Run
+from gssl.label import browser as browser_module
 from gssl.label.journal import Journal
 
 
@@ -82,7 +81,7 @@ def test_labels_are_written_while_the_page_runs_and_classified(graph, run, serve
 
 def test_the_browser_is_given_a_private_file_instead_of_the_token(graph, serve, monkeypatch, capsys):
     opened = queue.Queue()
-    monkeypatch.setattr(label_command.webbrowser, "open", opened.put)
+    monkeypatch.setattr(browser_module.webbrowser, "open", opened.put)
     files = []
 
     def during(session, url):
@@ -161,39 +160,3 @@ def test_outputs_are_checked_before_anything_is_read(graph, refused):
     journal.close()
     Path("labels.csv.journal").write_text("something else\n")
     assert "is not a journal of gssl label" in refused(*start, "labels.csv")
-
-
-def test_texts_are_read_as_they_are_written(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    Path("d.csv").write_text('name,abstract\nb,"Two, <b>words</b>"\na,\nc,one two\nd,two one\n')
-    inputs = Inputs(features="d.csv", text="abstract", knn=1, id_column="name")
-    problem = read_problem(inputs, Terminal(quiet=True))
-    assert read_texts(inputs, problem).tolist() == ["Two, <b>words</b>", None, "one two", "two one"]
-    assert read_texts(Inputs(features="d.csv"), problem) is None
-
-
-def test_several_texts_are_shown_below_each_other(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    Path("d.csv").write_text("id,title,body\na,one,two words\nb,,three\nc,,\n")
-    inputs = Inputs(features="d.csv", text=("title", "body"), knn=1)
-    problem = read_problem(inputs, Terminal(quiet=True))
-    assert read_texts(inputs, problem).tolist() == ["one\n\ntwo words", "three", None]
-
-
-def test_texts_without_a_header_begin_on_the_first_line(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    Path("d.csv").write_text("b,one two\na,two one\nc,one\n")
-    inputs = Inputs(features="d.csv", text="column2", knn=1, no_header=True)
-    problem = read_problem(inputs, Terminal(quiet=True))
-    assert problem.node_ids.tolist() == ["b", "a", "c"]
-    assert read_texts(inputs, problem).tolist() == ["one two", "two one", "one"]
-
-
-def test_texts_of_users_and_items_with_the_same_id_are_shown(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    Path("e.csv").write_text("user_id,item_id\n1,1\n1,2\n3,1\n")
-    Path("d.csv").write_text("user_id,bio\n1,likes one\n1,likes one\n3,likes three\n")
-    inputs = Inputs(edges="e.csv", features="d.csv", text="bio")
-    problem = read_problem(inputs, Terminal(quiet=True))
-    shown = dict(zip(problem.node_ids, read_texts(inputs, problem), strict=True))
-    assert shown == {"user_id:1": "likes one", "3": "likes three", "item_id:1": None, "2": None}

@@ -5,16 +5,9 @@ from pathlib import Path
 import pytest
 
 
-@pytest.mark.parametrize("method", ["ogc", "sgc", "labelspreading"])
-def test_a_budget_changes_no_prediction(graph, classify, method):
-    plain = classify(more=["--method", method])
-    budgeted = classify(more=["--method", method, "--memory", "1MB"])
-    assert graph.labels(plain) == graph.labels(budgeted) == graph.truth
-
-
 def test_a_run_is_resumed(graph, classify, run):
     options = ["--method", "ogc", "--memory", "1MB", "--resume", "run"]
-    classify(out="first.csv", more=options)
+    assert graph.labels(classify(out="first.csv", more=options)) == graph.truth
     assert Path("run/run.json").exists()
     classify(out="again.csv", more=options)
     assert Path("first.csv").read_bytes() == Path("again.csv").read_bytes()
@@ -33,8 +26,6 @@ def test_processes_of_this_machine_change_no_prediction(graph, classify):
     ("changed", "message"),
     [
         ({"--memory": "lots"}, "not an amount of memory"),
-        ({"--memory": "1kB"}, "a memory budget of 1.0 kB is too small"),
-        ({"--memory": "1kB", "--method": "auto"}, "a memory budget of 1.0 kB is too small"),
         ({"--memory": "1kB", "--method": "ogc"}, "a memory budget of 1.0 kB is too small"),
         ({"--dask": "tcp://127.0.0.1:8786", "--workers": "2"}, "--dask cannot be combined with --workers"),
         (

@@ -69,6 +69,22 @@ def test_accuracy_stands_beside_what_the_largest_class_reaches():
     assert result.confusion.counts.tolist() == [[27, 0], [3, 0]]
 
 
+def test_classes_that_are_rarely_found_are_named():
+    """Five classes are never predicted; one of them has too few labels to say so."""
+    sizes = {"a": 40, "b": 40, "lost": 12, "worse": 20, "gone": 8, "none": 9, "one": 1}
+    classes = np.array(sorted(sizes))
+    codes = np.concatenate([np.full(n, np.searchsorted(classes, name)) for name, n in sizes.items()])
+    P = np.eye(len(classes))[np.where(codes > 1, 0, codes)]
+    result = HeldOut(np.arange(len(codes)), codes, P, classes, 5, 0)
+    assert classes[result.rarely_found].tolist() == ["worse", "lost", "none", "gone"]
+    assert result.warning == (
+        "Warning: the model rarely finds 'worse' (0 of 20 hidden labels), 'lost' (0 of 12 hidden labels), "
+        "'none' (0 of 9 hidden labels) and 1 more: label more nodes of them."
+    )
+    right = HeldOut(result.nodes, codes, np.eye(len(classes))[codes], classes, 5, 0)
+    assert (right.warning, len(right.rarely_found)) == ("", 0)
+
+
 def test_what_is_known_of_hidden_labels_needs_no_fit(monkeypatch):
     y = KARATE.labels.copy()
     y[10:24] = -1

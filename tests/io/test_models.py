@@ -15,7 +15,7 @@ from sklearn.linear_model import LogisticRegression
 
 import gssl
 from gssl.io import from_scipy, load_problem
-from gssl.io.models import FORMAT
+from gssl.io.models import FORMAT, load_all, save_fit
 from gssl.methods.stored import stored_attributes
 
 MODELS = {
@@ -675,3 +675,40 @@ def test_a_model_fitted_to_other_features_than_those_of_the_problem_is_loaded(tm
     loaded = load_problem(tmp_path / "m.gssl")
     assert loaded.feature_names == ()
     assert loaded.features is None if not width else loaded.features.tolist() == X[:, :width].tolist()
+
+
+def test_a_saved_problem_knows_how_its_features_were_prepared(tmp_path, write):
+    tables = {
+        "features": write("f.csv", "id,x,y\na,1,5\nb,2,\nc,4,7\n"),
+        "labels": write("l.csv", "id,label\na,spy\nc,cook\n"),
+    }
+    problem = gssl.read(write("e.csv", "src,dst\na,b\nb,c\n"), **tables)
+    gssl.save(gssl.OGC(random_state=0).fit(problem), tmp_path / "m.gssl", problem=problem)
+    stored = load_problem(tmp_path / "m.gssl")
+    assert stored.preparation.to_json() == problem.preparation.to_json()
+    assert "preparation" in gssl.io.read_settings(tmp_path / "m.gssl")
+
+
+def test_tables_are_checked_against_a_saved_model(tmp_path):
+    A = [[0, 1, 0], [1, 0, 1], [0, 1, 0]]
+    problem = from_scipy(A, ["spy", None, "cook"], node_ids=["a", "b", "c"])
+    model = gssl.LabelPropagation().fit(problem)
+    assert not save_fit(model, tmp_path / "m.gssl", problem)
+    gssl.save(model, tmp_path / "bare.gssl")
+    saved, bare = load_all(tmp_path / "m.gssl"), load_all(tmp_path / "bare.gssl")
+    turned = from_scipy(A, ["cook", None, "spy"], node_ids=["c", "b", "a"])
+    assert saved.find_problem(turned).node_ids.tolist() == ["a", "b", "c"]
+    unlabelled = from_scipy(A, node_ids=["c", "b", "a"])
+    assert saved.find_problem(unlabelled) is saved.problem
+    # without ids, the order and the labels must be those of fit
+    assert bare.find_problem(problem) is problem
+    others = [
+        (saved, from_scipy(A, ["spy", None, "spy"], node_ids=["c", "b", "a"])),
+        (saved, from_scipy(A, node_ids=["a", "b", "d"])),
+        (saved, from_scipy([[0, 1], [1, 0]], node_ids=["a", "b"])),
+        (bare, turned),
+        (bare, unlabelled),
+    ]
+    for model_file, tables in others:
+        with pytest.raises(ValueError, match="was fitted to other nodes or labels than these"):
+            model_file.find_problem(tables)

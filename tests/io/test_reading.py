@@ -10,6 +10,7 @@ from click.testing import CliRunner
 from scipy.sparse import csr_array
 
 import gssl
+import gssl.frames
 from gssl.cli.app import app
 
 KINDS = ["csv", "parquet", "query", "database", "pandas", "polars"]
@@ -118,12 +119,12 @@ def test_a_matrix_has_features_and_labels_by_position():
 
 def test_what_is_missing_is_named():
     with pytest.raises(
-        ValueError, match=r"there is no graph: give edges, or knn with features to build one\."
+        ValueError, match=r"there is no graph: give `edges`, or `knn` with `features` to build one\."
     ):
         gssl.read(features="f.csv")
-    with pytest.raises(ValueError, match=r"knn needs features: give some\."):
+    with pytest.raises(ValueError, match=r"`knn` needs features: give `features`\."):
         gssl.read("e.csv", knn=3)
-    with pytest.raises(ValueError, match=r"graph cannot be combined with edges: leave one out\."):
+    with pytest.raises(ValueError, match=r"`graph` cannot be combined with `edges`: leave one out\."):
         gssl.read("e.csv", graph="store")
 
 
@@ -229,3 +230,22 @@ def test_predictions_need_no_library_of_data_frames(tables, tmp_path, monkeypatc
     assert len(table) == 60
     assert repr(table).splitlines()[0] == "Predictions of 60 nodes: id, label, confidence"
     assert len(repr(table).splitlines()) == 6
+
+
+def test_a_feature_that_dominates_the_others_is_noted():
+    frame = {"id": list("abcd"), "x": [0.1, 0.2, 0.3, 0.5], "year": [1990, 1991, 1993, 1999]}
+    features = gssl.frames.make_frame(frame, "pandas")
+    edges = gssl.frames.make_frame({"src": list("abc"), "dst": list("bcd")}, "pandas")
+    raw = gssl.read(edges, features=features, normalize="none")
+    assert any(note.startswith("feature 'year' makes up ") for note in raw.notes)
+    scaled = gssl.read(edges, features=features)
+    assert not any("makes up" in note for note in scaled.notes)
+
+
+def test_a_problem_is_named_after_its_graph(tables, tmp_path):
+    write_csv(tmp_path / "e.csv", tables["edges"])
+    write_csv(tmp_path / "f.csv", tables["features"])
+    assert gssl.read(tmp_path / "e.csv").name == "e.csv"
+    assert gssl.read(features=tmp_path / "f.csv", knn=2).name == "f.csv"
+    assert gssl.read("SELECT 'a' AS src, 'b' AS dst").name == "a query"
+    assert gssl.read(gssl.frames.make_frame(tables["edges"], "pandas")).name == ""

@@ -84,6 +84,17 @@ def test_bad_gzip(tmp_path):
         read_edges(tmp_path / "e.csv.gz")
 
 
+def test_what_is_no_file():
+    for source, message in (
+        ("https://example.org/e.csv", "download it"),
+        ("", "a table has no name"),
+        ("/dev/null", "is not a regular file"),
+        ("SELECT nope FROM (SELECT 1 AS a)", "nope.* not found"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            read_edges(source)
+
+
 def test_missing_things(tmp_path, write):
     with pytest.raises(FileNotFoundError, match=r"e\.csv does not exist"):
         read_edges(tmp_path / "e.csv")

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 from tests.browser import open_tabs, start_browser
 
-from gssl.cli.label_command import write_redirect
 from gssl.io import Problem
 from gssl.label import server as server_module
+from gssl.label.browser import write_redirect
 from gssl.label.server import LabelServer
 from gssl.label.session import Session
 

@@ -182,7 +182,7 @@ from pathlib import Path
 import numpy as np
 from scipy.sparse import csr_array, random_array
 import gssl
-from gssl.cli.reading import refuse_if_too_large
+from gssl.methods.base import refuse_if_too_large
 from gssl.io import Problem
 
 def problem(n, d):
@@ -193,14 +193,14 @@ def problem(n, d):
 
 small, large = problem(2_000, 100), problem(20_000, 2_000)
 model = gssl.SGC(depth=2)
-refuse_if_too_large(small, model)
+refuse_if_too_large(model, small)
 model.fit(small.features, adjacency=small.adjacency)  # compiled, and its threads started
-refuse_if_too_large(problem(2_000, 2_000), model)
+refuse_if_too_large(model, problem(2_000, 2_000))
 used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
 resource.setrlimit(resource.RLIMIT_AS, (used + 400 * 10**6,) * 2)
-refuse_if_too_large(small, model)
+refuse_if_too_large(model, small)
 try:
-    refuse_if_too_large(large, model)
+    refuse_if_too_large(model, large)
 except ValueError as error:
     print(error)
 try:

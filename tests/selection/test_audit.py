@@ -1,4 +1,5 @@
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -150,6 +151,18 @@ def test_columns_have_names_and_unknown_changes_are_empty(spoiled):
     assert columns["id"][0].startswith("n")
     assert columns["changes_if_removed"][1] is None
     assert isinstance(columns["changes_if_flipped"][0], int)
+
+
+def test_a_problem_names_the_labels(spoiled):
+    model = spoiled[3]
+    problem = SimpleNamespace(node_ids=[f"n{k}" for k in range(150)])
+    report = audit(model, changes=1, problem=problem)
+    assert report.to_dict()["id"][0] == f"n{report.nodes[0]}"
+    first, second = report.text(2).splitlines()
+    assert first.startswith(f"n{report.nodes[0]}: given {report.given[0]}, the model says {report.says[0]} (")
+    assert "; predictions that change: " in first
+    assert "predictions that change" not in second
+    assert len(report.text().splitlines()) == 10
 
 
 def test_bad_arguments_and_loaded_models_are_refused(spoiled, tmp_path):

@@ -130,3 +130,24 @@ def test_what_is_given_stands_for_what_is_kept(wide):
     assert gssl.suggest(plain, 4).tolist() != expected.tolist()
     model = gssl.EmbeddingClassifier(gssl.SGC()).fit(X, y, adjacency=A)
     np.testing.assert_array_equal(gssl.suggest(model, 4, adjacency=A), gssl.suggest(model, 4))
+
+
+@pytest.mark.filterwarnings("ignore:nothing is known")
+def test_a_problem_names_the_picks(cliques, tmp_path):
+    A, y = cliques
+    ids = [f"n{k}" for k in range(37)]
+    problem = gssl.io.from_scipy(A, y=y, node_ids=ids)
+    model = gssl.LabelPropagation().fit(problem)
+    picks = gssl.suggest(model, 4)
+    assert gssl.suggest(model, 4, problem=problem).tolist() == [ids[node] for node in picks]
+    # the problem stands for the graph that a bare model lacks
+    gssl.save(model, tmp_path / "m.gssl")
+    named = suggestions(gssl.load(tmp_path / "m.gssl"), 4, problem=problem)
+    assert [pick.node for pick in named] == picks.tolist()
+    table = named.to_pandas()
+    assert list(table) == ["id", "label", "model_says", "confidence", "runner_up", "speaks_for", "why"]
+    assert table["id"].tolist() == named.ids == [ids[node] for node in picks]
+    assert set(table["label"]) == {""}
+    assert suggestions(model, 4).ids == [str(node) for node in picks]
+    with pytest.raises(ValueError, match=r"the problem has 2 nodes and the model was fitted to 37: give the"):
+        gssl.suggest(model, problem=gssl.io.from_scipy([[0, 1], [1, 0]]))

@@ -184,3 +184,24 @@ def test_a_calibrated_classifier_is_explained_by_what_is_inside():
     model = gssl.CalibratedClassifier(gssl.AutoClassifier(depth=2)).fit(X, y, adjacency=A)
     (one,) = why(model, 50)
     np.testing.assert_allclose(_total(one), one.scores, atol=1e-6)
+
+
+def test_a_problem_names_nodes_and_features():
+    X, A, y, _ = _problem()
+    ids = [f"n{k}" for k in range(90)]
+    names = [f"word {j}" for j in range(12)]
+    labels = [None if code == UNLABELLED else code for code in y]
+    problem = replace(gssl.io.from_scipy(A, labels, X, node_ids=ids), feature_names=tuple(names))
+    model = gssl.AutoClassifier(depth=4).fit(problem)
+    by_number, by_id = why(model, [40, 3], problem=problem), why(model, ["n40", "n3"], problem=problem)
+    assert [one.node for one in by_id] == [40, 3]
+    assert [one.text() for one in by_id] == [one.text() for one in by_number]
+    assert by_id[0].text() == why(model, 40)[0].text(ids, names)
+    assert why(model, "n40", problem=problem)[0].text().startswith("n40: ")
+    assert "word " in repr(by_id[0])
+    with pytest.raises(ValueError, match=r"there is no node 'nobody': give ids as they are in the tables\."):
+        why(model, ["n3", "nobody"], problem=problem)
+    with pytest.raises(ValueError, match="give the problem of fit, too"):
+        why(model, "n3")
+    with pytest.raises(ValueError, match="the problem has 2 nodes and the model was fitted to 90"):
+        why(model, 3, problem=gssl.io.from_scipy([[0, 1], [1, 0]]))

@@ -4,17 +4,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from gssl.cli.console import Terminal
-from gssl.cli.reading import check_outputs
 from gssl.cli.run import Run
 from gssl.evaluation import graph_health, held_out_if_known
-from gssl.io import Problem, write_columns
-from gssl.io.problem import positions_of
+from gssl.io import write_columns
+from gssl.io.table_writing import check_outputs
 from gssl.report import health_table, suggestion_table
 from gssl.selection import audit, learning_curve, suggestions, why
-from gssl.wording import quoted
+from gssl.wording import counted
 
 _SHOWN = 10
 
@@ -41,28 +38,14 @@ def run_check(run: Run) -> None:
 def run_suggest(run: Run, out: Path, n: int, target: float | None, saved: Path | None) -> None:
     """Read and fit, or load a saved model, choose nodes, write them, and show the first."""
     terminal = run.terminal
-    check_outputs(out, [*run.inputs.sources(), None if saved is None else str(saved)])
-    terminal.plan = (*_first_stages(run, saved), "suggesting", "writing")
+    _start(run, saved, out, "suggesting", "writing")
     model, problem = run.fitted(saved, from_tables=True)
     with terminal.stage("suggesting"), terminal.step(""):
-        picks = suggestions(model, n, X=problem.features, adjacency=problem.adjacency)
-    ids = [str(problem.node_ids[pick.node]) for pick in picks]
-    columns = {
-        "id": ids,
-        # for the user to fill in, and to pass to gssl classify --labels
-        "label": [""] * len(picks),
-        "model_says": [str(pick.label) for pick in picks],
-        "confidence": [pick.confidence for pick in picks],
-        "runner_up": [str(pick.runner_up) for pick in picks],
-        "speaks_for": [pick.speaks_for for pick in picks],
-        "why": [pick.why for pick in picks],
-    }
-    with terminal.stage("writing") as stage:
-        terminal.note(*write_columns(out, columns))
-        stage.detail = str(out)
+        picks = suggestions(model, n, problem=problem)
+    _write(out, picks.to_dict(), terminal)
     if len(picks) < n:
         terminal.note(f"only {len(picks):,} of {n:,} nodes: the others would add no information")
-    shown = list(zip(ids, picks, strict=True))[:_SHOWN]
+    shown = list(zip(picks.ids, picks, strict=True))[:_SHOWN]
     title = f"The first {len(shown)} of {len(picks):,} nodes to label next"
     terminal.out.print(suggestion_table(shown, title))
     terminal.say(f"{len(picks):,} nodes to label next: {out}")
@@ -74,75 +57,53 @@ def run_suggest(run: Run, out: Path, n: int, target: float | None, saved: Path |
 def run_why(run: Run, ids: Sequence[str], saved: Path | None) -> None:
     """Read and fit, or load a saved model, and print explanations of the predictions of some nodes."""
     terminal = run.terminal
-    terminal.plan = (*_first_stages(run, saved), "explaining")
+    _start(run, saved, None, "explaining")
     model, problem = run.fitted(saved)
-    nodes = _nodes(problem, ids)
     with terminal.stage("explaining"):
-        explanations = why(model, nodes)
-    names = problem.feature_names or None
+        explanations = why(model, list(ids), problem=problem)
     for explanation in explanations:
-        for line in explanation.text(problem.node_ids, names).splitlines():
-            terminal.say(line)
+        terminal.say_lines(explanation.text())
     terminal.finish()
 
 
 def run_audit(run: Run, out: Path, saved: Path | None) -> None:
     """Read and fit, or load a saved model, rank the labels, write them, and print the first."""
     terminal = run.terminal
-    check_outputs(out, [*run.inputs.sources(), None if saved is None else str(saved)])
-    terminal.plan = (*_first_stages(run, saved), "auditing", "writing")
+    _start(run, saved, out, "auditing", "writing")
     model, problem = run.fitted(saved)
     with terminal.stage("auditing"):
-        report = audit(model)
-    columns = report.columns(problem.node_ids)
-    with terminal.stage("writing") as stage:
-        stage.detail = str(out)
-        terminal.note(*write_columns(out, columns))
+        report = audit(model, problem=problem)
+    _write(out, report.columns(), terminal)
     n_left = int(problem.given.sum()) - len(report)
     if n_left:
-        labels = "1 label is" if n_left == 1 else f"{n_left:,} labels are"
-        terminal.note(f"{labels} the only one of a class and cannot be judged")
-    rows = zip(*columns.values(), strict=True)
-    for node, given, says, p, _, wrong, removed, flipped in list(rows)[:_SHOWN]:
-        opinion = "the model agrees" if given == says else f"the model says {says} ({_percent(p)})"
-        text = f"{node}: given {given}, {opinion}, wrong with probability {_percent(wrong)}"
-        if removed is not None:
-            text += f"; predictions that change: {removed:,} without it, {flipped:,} if flipped"
-        terminal.say(text)
+        are = "is" if n_left == 1 else "are"
+        terminal.note(f"{counted(n_left, 'label')} {are} the only one of a class and cannot be judged")
+    terminal.say_lines(report.text(_SHOWN))
     terminal.say(report.summary)
     terminal.say(f"{len(report):,} labels, the most doubtful first: {out}")
     terminal.finish()
 
 
-def _first_stages(run: Run, saved: Path | None) -> tuple[str, ...]:
-    """Return the stages that end with a fitted model."""
-    return ("reading", run.choice.stage) if saved is None else ("loading",)
+def _start(run: Run, saved: Path | None, out: Path | None, *stages: str) -> None:
+    """Check the output, and plan the stages, of which the first ones end with a fitted model."""
+    if out is not None:
+        check_outputs(out, [*run.inputs.sources(), None if saved is None else str(saved)])
+    first = ("reading", run.choice.stage) if saved is None else ("loading",)
+    run.terminal.plan = (*first, *stages)
+
+
+def _write(out: Path, columns: dict[str, list[Any]], terminal: Terminal) -> None:
+    with terminal.stage("writing") as stage:
+        stage.detail = str(out)
+        terminal.note(*write_columns(out, columns))
 
 
 def _say_labels_needed(model: Any, target: float, terminal: Terminal) -> None:
     """Print how many more labels are needed for an accuracy, given in per cent."""
     try:
         with terminal.stage("learning curve"):
-            curve = learning_curve(model, target / 100.0)
+            curve = learning_curve(model, target / 100.0, held_out=held_out_if_known(model))
     except ValueError as error:
         terminal.say(f"gssl cannot say how many labels {target:g} % needs: {error}")
-        return
-    held_out = held_out_if_known(model)
-    if held_out is not None and held_out.tells:
-        curve = curve.moved_to(held_out.accuracy)  # the accuracy that other commands print
-    terminal.say(curve.text())
-
-
-def _percent(p: float) -> str:
-    """Format a probability, never as 100 %, because it was estimated from few labels."""
-    return "over 99 %" if p > 0.99 else "under 1 %" if p < 0.01 else f"{100 * p:.0f} %"
-
-
-def _nodes(problem: Problem, ids: Sequence[str]) -> np.ndarray:
-    """Return the node numbers of ids."""
-    nodes = positions_of(np.array(ids, dtype=object), problem)
-    if (nodes < 0).any():
-        raise ValueError(
-            f"there is no node {quoted(ids[int(nodes.argmin())])}: give ids as they are in the tables."
-        )
-    return nodes
+    else:
+        terminal.say(curve.text())

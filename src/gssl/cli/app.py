@@ -166,15 +166,14 @@ def _start(given: dict[str, Any], *, needs_labels: bool = False) -> Any:
     if not quiet and any(tables):
         # first, because importing the libraries takes seconds
         announce(tables)
-    from gssl.cli.choice import Choice
     from gssl.cli.console import Terminal
-    from gssl.cli.reading import Inputs
-    from gssl.cli.run import ExecutionOptions, Run
+    from gssl.cli.run import Choice, ExecutionOptions, Inputs, Run
 
     terminal = Terminal(quiet, given.pop("verbose"), start)
     set_threads(given.pop("threads"))
     for name in ("edge_columns", "label_columns"):
         given[name] = _split_names(given.pop(name, ""))
+    given["header"] = False if given.pop("no_header") else None
 
     def take(kind: Any) -> Any:
         return kind(**{field.name: given.pop(field.name) for field in fields(kind) if field.name in given})
@@ -241,9 +240,9 @@ def classify(
                     --method ogc --memory 8GB --resume run/
     """
     run = _start(given, needs_labels=True)
-    from gssl.cli.classify import Outputs, run_classify
+    from gssl.cli.classify import run_classify
 
-    run_classify(run, Outputs(out, report, save, truth), probabilities)
+    run_classify(run, out, report, save, truth, probabilities)
 
 
 @app.command()
@@ -470,16 +469,7 @@ def graph() -> None:
 @click.option("--strict", is_flag=True, help="Fail on an edge without an id, instead of skipping it.")
 @options(_NO_HEADER, _EDGE_COLUMNS, _TWO_SIDED, THREADS, QUIET)
 def build(
-    edges: str,
-    nodes: str | None,
-    out: Path,
-    memory: str,
-    strict: bool,
-    no_header: bool,
-    edge_columns: str,
-    two_sided: bool | None,
-    threads: int | None,
-    quiet: bool,
+    edges: str, out: Path, memory: str, no_header: bool, edge_columns: str, quiet: bool, **given: Any
 ) -> None:
     """Build a graph store from edge tables, for the --graph option of other commands.
 
@@ -496,13 +486,10 @@ def build(
         store = build_graph_store(
             edges,
             out,
-            nodes=nodes,
             columns=_split_names(edge_columns) or None,
             header=False if no_header else None,
-            two_sided=two_sided,
-            strict=strict,
             memory_budget=memory,
-            threads=threads,
+            **given,
         )
     for note in store.notes:
         terminal.note(note)

@@ -11,9 +11,9 @@ from time import perf_counter
 from typing import Any
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-from gssl.scale.progress import observing, watching
+from gssl.scale.memory import peak_memory
+from gssl.scale.progress import make_bar, observing, watching
 from gssl.wording import printable, write_size
 
 # seconds between progress lines in a pipe
@@ -80,6 +80,11 @@ class Terminal:
         """Print a result on one line, however long."""
         self.out.print(printable(text), soft_wrap=True)
 
+    def say_lines(self, text: str) -> None:
+        """Print the lines of a result."""
+        for line in text.splitlines():
+            self.say(line)
+
     def note(self, *texts: str) -> None:
         """Print notes about the data, each once."""
         for text in texts:
@@ -138,22 +143,15 @@ class Terminal:
 
     @contextmanager
     def _bar(self, stage: Stage) -> Iterator[None]:
-        columns: Any = (
-            SpinnerColumn(),
-            TextColumn("{task.description}", markup=False),
-            BarColumn(bar_width=20),
-            TextColumn("{task.fields[step]}", markup=False, style="dim"),
-            TimeElapsedColumn(),
-        )
-        with Progress(*columns, console=self.err, transient=True, disable=self.err.quiet) as progress:
+        with make_bar(console=self.err, disable=self.err.quiet) as progress:
             planned = stage.name in self.plan
             task = progress.add_task(
                 stage.name,
                 total=len(self.plan) if planned else None,
                 completed=list(self.plan).index(stage.name) if planned else 0,
-                step="",
+                count="",
             )
-            stage.refresh = lambda: progress.update(task, step=stage.step)
+            stage.refresh = lambda: progress.update(task, count=stage.step)
             yield
         stage.refresh = lambda: None
 
@@ -173,13 +171,3 @@ class Terminal:
         finally:
             done.set()
             thread.join()
-
-
-def peak_memory() -> int | None:
-    """Return the peak memory of this process in bytes, or None if it is unknown."""
-    if sys.platform == "win32":
-        return None
-    import resource
-
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak if sys.platform == "darwin" else 1024 * peak

@@ -98,7 +98,7 @@ def announce(sources: Sequence[str | None]) -> None:
 
 
 @contextmanager
-def exit_on_error() -> Iterator[None]:
+def exit_on_error(ctx: click.Context | None = None) -> Iterator[None]:
     """Print an error as one sentence on standard error, without a traceback, and exit with code 2."""
     code = 2
     try:
@@ -113,7 +113,7 @@ def exit_on_error() -> Iterator[None]:
         # the reader of a pipe has closed it: click exits quietly
         raise
     except (ValueError, OSError, ImportError, TypeError) as error:
-        message = str(error)
+        message = _with_options(str(error), ctx)
         if isinstance(error, OSError) and error.strerror and error.filename:
             message = f"{error.filename} cannot be used: {error.strerror.lower()}; choose another."
     except MemoryError:
@@ -127,6 +127,15 @@ def exit_on_error() -> Iterator[None]:
     sys.exit(code)
 
 
+def _with_options(message: str, ctx: click.Context | None) -> str:
+    """Return an error of the library with its parameters, in backticks, as options of the command."""
+    if ctx is not None and isinstance(ctx.command, click.Group):
+        command = ctx.command.commands.get(ctx.invoked_subcommand or "")
+        for parameter in [] if command is None else command.params:
+            message = message.replace(f"`{parameter.name}`", parameter.opts[0])
+    return message
+
+
 class Commands(click.Group):
     """A group of commands whose errors are printed as one sentence."""
 
@@ -137,5 +146,5 @@ class Commands(click.Group):
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run a command."""
-        with exit_on_error():
+        with exit_on_error(ctx):
             return super().invoke(ctx)

@@ -1,22 +1,84 @@
-"""Shared by commands: execution options, and reading tables and fitting a classifier to them."""
+"""Shared by commands: the options, and reading tables and fitting a classifier to them."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gssl.cli.choice import Choice
 from gssl.cli.console import Terminal
-from gssl.cli.reading import Inputs, read_problem, refuse_if_too_large
-from gssl.io import Preparation, Problem
+from gssl.io import Problem, read
 from gssl.io.atomic import check_writable
-from gssl.io.problem import positions_of
+from gssl.methods.base import refuse_if_too_large
 from gssl.scale import execution
 from gssl.scale.memory import available_memory, read_size
+from gssl.selection import classifier
 
 if TYPE_CHECKING:
     from gssl.io.models import Saved
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """The parameters of :func:`gssl.read` that are options; a command may have only some of them."""
+
+    edges: str | None = None
+    features: str | None = None
+    labels: str | None = None
+    text: str | Sequence[str] = ()
+    edge_columns: tuple[str, ...] = ()
+    label_columns: tuple[str, ...] = ()
+    id_column: str | None = None
+    knn: int | None = None
+    normalize: str = "auto"
+    graph: str | None = None
+    nodes: str | None = None
+    na: tuple[str, ...] = ()
+    header: bool | None = None
+    two_sided: bool | None = None
+    strict: bool = False
+
+    @property
+    def tables(self) -> list[str]:
+        """The tables that were given."""
+        given = (self.edges, self.graph, self.features, self.labels, self.nodes)
+        return [table for table in given if table is not None]
+
+    def sources(self) -> list[str | None]:
+        """Return the input files, which no output may overwrite."""
+        npy_ids = None
+        if self.features is not None and self.features.lower().endswith(".npy"):
+            npy_ids = str(Path(self.features).with_suffix(".ids.npy"))
+        store_files = None if self.graph is None else str(Path(self.graph) / "*")
+        return [self.edges, self.features, npy_ids, self.labels, self.nodes, store_files]
+
+    def check_features(self, model: Any, message: str) -> None:
+        """Raise if a model needs features and there are none."""
+        if self.features is None and model.uses_features:
+            raise ValueError(message)
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The options that determine the classifier of a run."""
+
+    method: str = "auto"
+    seed: int = 0
+    calibrate: bool | None = None
+    abstain: float | None = None
+    time_budget: float | None = None
+
+    @property
+    def stage(self) -> str:
+        """The name of the fitting stage: choosing, if it compares methods."""
+        return "choosing" if self.method == "auto" else "fitting"
+
+    def model(self) -> Any:
+        """Return the classifier, unfitted; an abstaining one is calibrated unless the user says no."""
+        calibrate = True if self.calibrate is None and self.abstain is not None else self.calibrate
+        return classifier(
+            self.method, random_state=self.seed, calibrate=calibrate, time_budget=self.time_budget
+        )
 
 
 @dataclass(frozen=True)
@@ -61,16 +123,12 @@ class ExecutionOptions:
     @contextmanager
     def execution(self) -> Iterator[None]:
         """Run the fits of a block with these options; local workers stop at its end."""
-        if self.dask is None and self.workers is None:
-            with execution(memory=self.memory, resume=self.resume):
-                yield
-            return
-        from gssl.scale.cluster import cluster_client
+        cluster: Any = nullcontext()
+        if self.dask is not None or self.workers is not None:
+            from gssl.scale.cluster import cluster_client
 
-        with (
-            cluster_client(self.dask, self.workers) as client,
-            execution(memory=self.memory, client=client, resume=self.resume),
-        ):
+            cluster = cluster_client(self.dask, self.workers)
+        with cluster as client, execution(memory=self.memory, client=client, resume=self.resume):
             yield
 
 
@@ -83,12 +141,10 @@ class Run:
     where: ExecutionOptions
     terminal: Terminal
 
-    def read(
-        self, preparation: Preparation | None = None, memory: Any = None, known: Problem | None = None
-    ) -> Problem:
-        """Read the tables as one stage; see :func:`gssl.cli.reading.read_problem`."""
+    def read(self, **options: Any) -> Problem:
+        """Read the tables by :func:`gssl.read` as one stage."""
         with self.terminal.stage("reading") as stage:
-            problem = read_problem(self.inputs, self.terminal, preparation, memory, known)
+            problem = read(**vars(self.inputs), **options)
             stage.detail = f"{len(problem.node_ids):,} nodes, {problem.adjacency.nnz // 2:,} edges"
             if problem.features is not None:
                 stage.detail += f", {problem.features.shape[1]:,} features"
@@ -98,8 +154,11 @@ class Run:
 
     def prepare(self) -> tuple[Any, Problem]:
         """Check the options, read the tables, and return the unfitted classifier and the problem."""
-        model = self.choice.model(self.inputs.features is not None)
-        self.where.check(self.choice.method, model)
+        model, method = self.choice.model(), self.choice.method
+        if method != "auto":
+            advice = "give --features, or use --method labelpropagation."
+            self.inputs.check_features(model, f"--method {method} learns from features: {advice}")
+        self.where.check(method, model)
         return model, self.read(memory=self.where.feature_memory)
 
     def fitted(self, path: Path | None, *, from_tables: bool = False) -> tuple[Any, Problem]:
@@ -111,19 +170,17 @@ class Run:
             model, problem = self.prepare()
             self.fit(model, problem)
             return model, problem
-        saved = load_saved(path, self.terminal)
-        stored = saved.problem
-        if stored is None and not from_tables:
+        saved, inputs = self.load(path), self.inputs
+        if saved.problem is None and not from_tables:
             raise ValueError(
                 f"{path} was saved without its data: save it with gssl classify --save, or leave out --model."
             )
-        if stored is not None and not self.inputs.tables:
-            return saved.model, stored
-        links = (self.inputs.edges, self.inputs.graph, self.inputs.knn)
-        if stored is not None and all(one is None for one in links):
+        if saved.problem is not None and not inputs.tables:
+            return saved.model, saved.problem
+        if saved.problem is not None and (inputs.edges, inputs.graph, inputs.knn) == (None, None, None):
             raise ValueError(f"{path} holds its data: give all tables of its fit, or none.")
-        problem = self.read(read_preparation(saved), self.where.feature_memory)
-        return saved.model, _aligned(problem, saved, path, labelled=self.inputs.labels is not None)
+        tables = self.read(preparation=saved.preparation, memory=self.where.feature_memory)
+        return saved.model, saved.find_problem(tables)
 
     def fit(self, model: Any, problem: Problem) -> None:
         """Fit a classifier as one stage; raise if there are fewer than two classes or too little memory."""
@@ -132,50 +189,21 @@ class Run:
             given = f"only the label {classes[0]!r}" if classes else "no label"
             raise ValueError(f"{self.inputs.labels} has {given}: label nodes of at least two classes.")
         if not self.where.limited:
-            refuse_if_too_large(problem, model)
-        with (
-            self.where.execution(),
-            self.terminal.stage(self.choice.stage) as stage,
-            self.terminal.step(""),
-        ):
-            model.fit(problem.features, problem.y, adjacency=problem.adjacency)
-            # the name of the method, not of the calibration around it
-            stage.detail = type(getattr(model, "classifier", model)).__name__
+            refuse_if_too_large(model, problem)
+        with self.where.execution(), self.terminal.stage(self.choice.stage) as stage, self.terminal.step(""):
+            model.fit(problem)
+            stage.detail = _method_name(model)
+
+    def load(self, path: Path) -> "Saved":
+        """Load a model and what was stored with it, as one stage."""
+        from gssl.io.models import load_all  # not needed for a fit
+
+        with self.terminal.stage("loading") as stage:
+            saved = load_all(path)
+            stage.detail = _method_name(saved.model)
+        return saved
 
 
-def load_saved(path: Path, terminal: Terminal) -> "Saved":
-    """Load a model and what was stored with it, as one stage."""
-    from gssl.io.models import load_all  # not needed for a fit
-
-    with terminal.stage("loading") as stage:
-        saved = load_all(path)
-        stage.detail = type(getattr(saved.model, "classifier", saved.model)).__name__
-    return saved
-
-
-def read_preparation(saved: "Saved") -> Preparation | None:
-    """Return how the features of a saved model were prepared, if it says so."""
-    kept = saved.settings.get("preparation")
-    return None if kept is None else Preparation.from_json(kept)
-
-
-def _aligned(problem: Problem, saved: "Saved", path: Path, labelled: bool) -> Problem:
-    """Return the problem of a saved model; raise unless the tables have its nodes, in any order, and labels.
-
-    A model without its data has the nodes of the tables, in their order.
-    """
-    model, stored = saved.model, saved.problem
-    codes = model.fit_codes
-    expected = [None if code < 0 else str(model.classes_[code]) for code in codes.tolist()]
-    same = len(problem.node_ids) == len(codes)
-    if stored is None:
-        same = same and expected == list(problem.y)
-    elif same:
-        positions = positions_of(problem.node_ids, stored)
-        same = bool((positions >= 0).all())
-        same = same and (not labelled or [expected[k] for k in positions] == list(problem.y))
-    if not same:
-        raise ValueError(
-            f"{path} was fitted to other nodes or labels than these: give those of fit, or leave out --model."
-        )
-    return problem if stored is None else stored
+def _method_name(model: Any) -> str:
+    """Return the name of the method, not of the calibration around it."""
+    return type(getattr(model, "classifier", model)).__name__

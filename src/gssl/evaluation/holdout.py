@@ -17,11 +17,14 @@ from gssl.evaluation.metrics import Confusion, confusion_matrix, score_error
 from gssl.graph import GraphWarning, check_adjacency
 from gssl.methods.base import GraphClassifier
 from gssl.methods.labels import UNLABELLED, decode_labels, encode_labels
+from gssl.wording import quoted
 
 # folds if no refit is needed: they cost next to nothing, and more folds hide fewer labels at a time
 _CHEAP_FOLDS = 20
 # minimum number of hidden labels for a meaningful accuracy
 _TELLING = 8
+# number of classes to name in a warning
+_NAMED = 3
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -114,6 +117,33 @@ class HeldOut:
         if not self.beats_largest_class:
             text += " This is no better than always answering the largest class."
         return text
+
+    @property
+    def rarely_found(self) -> np.ndarray:
+        """Classes whose recall is less than half of the accuracy, as indices, the worst first.
+
+        The recall, with one hit and one miss added, is two standard errors lower, so few labels do not warn.
+        """
+        confusion = self.confusion
+        totals = confusion.counts.sum(axis=1)
+        p = (np.diag(confusion.counts) + 1) / (totals + 2)
+        sure = p + 2 * np.sqrt(p * (1 - p) / (totals + 2)) < self.accuracy
+        with np.errstate(invalid="ignore"):
+            poor = np.flatnonzero(sure & (confusion.recall < self.accuracy / 2))
+        return np.asarray(poor[np.lexsort((-totals[poor], confusion.recall[poor]))])
+
+    @property
+    def warning(self) -> str:
+        """A sentence about the classes that are rarely found; empty if there are none."""
+        poor, counts = self.rarely_found, self.confusion.counts
+        if not len(poor):
+            return ""
+        named = ", ".join(
+            f"{quoted(self.classes[c])} ({counts[c, c]:,} of {counts[c].sum():,} hidden labels)"
+            for c in poor[:_NAMED]
+        )
+        more = f" and {len(poor) - _NAMED:,} more" if len(poor) > _NAMED else ""
+        return f"Warning: the model rarely finds {named}{more}: label more nodes of them."
 
     @property
     def source(self) -> str:

@@ -1,5 +1,6 @@
 from .atomic import whole_file as whole_file
 from .column_kinds import Encoding as Encoding
+from .counting import count_tables as count_tables
 from .edge_tables import Edges as Edges
 from .edge_tables import read_edges as read_edges
 from .feature_reading import Features as Features
@@ -22,10 +23,12 @@ from .models import load as load
 from .models import load_problem as load_problem
 from .models import read_settings as read_settings
 from .models import save as save
+from .new_nodes import predict_new as predict_new
 from .predictions import Prediction as Prediction
 from .predictions import Predictions as Predictions
 from .predictions import list_predictions as list_predictions
 from .predictions import tabulate as tabulate
+from .predictions import withhold as withhold
 from .predictions import write_embeddings as write_embeddings
 from .predictions import write_predictions as write_predictions
 from .preparation import Preparation as Preparation

@@ -2,7 +2,7 @@
 
 import json
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +12,11 @@ from safetensors import SafetensorError, safe_open
 
 from gssl.files import write_all
 from gssl.io.atomic import whole_file
+from gssl.io.model_data import is_in_files
 from gssl.io.model_reading import Reader, read_problem
 from gssl.io.model_writing import Writer
-from gssl.io.problem import Problem
+from gssl.io.preparation import Preparation
+from gssl.io.problem import Problem, positions_of
 from gssl.io.table_reading import find_files
 from gssl.wording import quoted, reason
 
@@ -22,6 +24,8 @@ FORMAT = "gssl-model"
 VERSION = 3
 # format 2 lacks the data of fit, and is read as well
 _OLDEST = 2
+# the setting that says how features were prepared
+_PREPARATION = "preparation"
 # dtypes of stored arrays, as named by NumPy and by safetensors
 _DTYPES = {"<f4": "F32", "<f8": "F64", "<i4": "I32", "<i8": "I64", "|b1": "BOOL", "|u1": "U8"}
 
@@ -52,7 +56,8 @@ def save(
         ``AutoClassifier`` whose coefficients would take more space than features and graph stores these in
         any case, and computes the coefficients when they are first needed.
     settings : dict of str, optional
-        Texts to store with the model, such as how features were prepared: see :func:`read_settings`.
+        Texts to store with the model: see :func:`read_settings`. How the features of the problem were
+        prepared is stored with them.
 
     Examples
     --------
@@ -75,10 +80,25 @@ def save(
         "scikit-learn": sklearn.__version__,
         "model": writer.model,
         "problem": writer.problem,
-        "settings": settings or {},
+        "settings": _preparation_text(problem) | (settings or {}),
     }
     with whole_file(path) as part, part.open("wb", buffering=0) as file:
         _write_tensors(file, writer.tensors, {FORMAT: json.dumps(metadata, allow_nan=False)})
+
+
+def save_fit(model: Any, path: str | Path, problem: Problem) -> bool:
+    """Save a model with its problem, or without it if its data stay in files; return whether they do."""
+    in_files = is_in_files(model._fit_inputs)
+    if in_files:
+        save(model, path, settings=_preparation_text(problem))
+    else:
+        save(model, path, problem=problem)
+    return in_files
+
+
+def _preparation_text(problem: "Problem | bool") -> dict[str, str]:
+    preparation = problem.preparation if isinstance(problem, Problem) else None
+    return {} if preparation is None else {_PREPARATION: preparation.to_json()}
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,6 +108,32 @@ class Saved:
     model: Any
     settings: dict[str, str]
     problem: Problem | None
+    # the file, for messages
+    name: str
+
+    @property
+    def preparation(self) -> Preparation | None:
+        """How the features of the fit were prepared, if the file says so."""
+        kept = self.settings.get(_PREPARATION)
+        return None if kept is None else Preparation.from_json(kept)
+
+    def find_problem(self, tables: Problem) -> Problem:
+        """Return the problem of the fit; raise unless the tables have its nodes, in any order, and labels.
+
+        A model without its data has the nodes of the tables, in their order. Tables may be without labels.
+        """
+        codes, stored = self.model.fit_codes, self.problem
+        expected = [None if code < 0 else str(self.model.classes_[code]) for code in codes.tolist()]
+        nodes = np.arange(len(codes)) if stored is None else positions_of(tables.node_ids, stored)
+        same = len(tables.node_ids) == len(codes) and bool((nodes >= 0).all())
+        if same and (stored is None or tables.given.any()):
+            same = [expected[k] for k in nodes] == list(tables.y)
+        if not same:
+            raise ValueError(
+                f"{self.name} was fitted to other nodes or labels than these: give those of fit, or leave "
+                "out `model`."
+            )
+        return tables if stored is None else stored
 
 
 def load(path: str | Path) -> Any:
@@ -149,7 +195,10 @@ def load_all(path: str | Path) -> Saved:
         raise ValueError(f"{path} is damaged: {reason(error)}.") from error
     except (RecursionError, OverflowError, MemoryError) as error:
         raise ValueError(f"{path} is damaged: its numbers or its nesting are too large.") from error
-    return Saved(model, _settings(metadata, path), problem)
+    saved = Saved(model, _settings(metadata, path), problem, str(path))
+    if problem is None:
+        return saved
+    return replace(saved, problem=replace(problem, preparation=saved.preparation))
 
 
 def read_settings(path: str | Path) -> dict[str, str]:

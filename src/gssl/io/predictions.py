@@ -11,6 +11,7 @@ from gssl.evaluation import HeldOut, held_out_if_known
 from gssl.frames import Tabular
 from gssl.io.atomic import whole_file
 from gssl.io.table_writing import check_suffix, write_columns
+from gssl.methods.labels import UNLABELLED, decide
 from gssl.wording import quoted
 
 _ARRAYS = (".npy", ".npz")
@@ -87,6 +88,10 @@ class Predictions(Tabular):
         nodes = np.flatnonzero(self.given & (self.label != self.model_says))
         return nodes[np.argsort(-self.model_confidence[nodes], kind="stable")]
 
+    def part(self, nodes: np.ndarray) -> "Predictions":
+        """Return the predictions for some nodes."""
+        return replace(self, **{name: getattr(self, name)[nodes] for name in (*_COLUMNS, "distributions")})
+
     def __len__(self) -> int:
         return len(self.id)
 
@@ -140,6 +145,20 @@ def list_predictions(
         chosen[known.nodes] = known.distributions.argmax(axis=1)
     labels = np.where(given, model.fit_codes, -1)
     return tabulate(node_ids, P, classes, chosen, labels, model.reached_)
+
+
+def predict_graph(model: Any, problem: Any, *, known: bool) -> Predictions:
+    """Predict a graph that is not that of fit; if ``known``, it begins with its nodes, which keep labels."""
+    P, informed = model.predict_informed(problem.features, problem.adjacency)
+    chosen, labels = decide(P, informed, model.fit_codes), None
+    if known:
+        labels = np.full(len(P), UNLABELLED)
+        labels[: len(model.fit_codes)] = model.fit_codes
+        hidden = held_out_if_known(model)
+        if hidden is not None:
+            P[hidden.nodes] = hidden.distributions
+            chosen[hidden.nodes] = hidden.distributions.argmax(axis=1)
+    return tabulate(problem.node_ids, P, [str(name) for name in model.classes_], chosen, labels, informed)
 
 
 def tabulate(
@@ -201,9 +220,25 @@ def tabulate(
 
 
 def withhold(predictions: Predictions, abstain: float, informed: Any = True) -> Predictions:
-    """Remove labels that were not given and whose confidence is below ``abstain``.
+    """Remove labels that were not given and whose confidence is below a limit, as ``--abstain`` does.
 
-    Nodes that are not ``informed``, about which the model knows nothing, lose their label too.
+    Parameters
+    ----------
+    predictions : Predictions
+    abstain : float
+        The least confidence.
+    informed : bool ndarray of shape (n,), optional
+        ``informed_`` of the model: other nodes, about which it knows nothing, lose their label too.
+
+    Returns
+    -------
+    Predictions
+
+    Examples
+    --------
+    >>> predictions = tabulate(["007", "8"], np.array([[0.1, 0.9], [0.4, 0.6]]), ["cook", "spy"])
+    >>> withhold(predictions, 0.8).label.tolist()
+    ['spy', '']
     """
     unsure = ((predictions.confidence < abstain) | ~np.asarray(informed)) & ~predictions.given
     label = predictions.label.copy()

@@ -10,9 +10,9 @@ from scipy.sparse import coo_array, csr_array, issparse, vstack
 from gssl.frames import Backend, html_table, installed_backend
 from gssl.graph.mapped import nonzero_rows
 from gssl.io.edge_sides import NodeKinds
-from gssl.io.predictions import Predictions, list_predictions, tabulate
+from gssl.io.predictions import Predictions, list_predictions, predict_graph
 from gssl.io.preparation import Preparation
-from gssl.methods.labels import decide, decode_labels
+from gssl.methods.labels import decode_labels
 from gssl.operators import dense
 
 
@@ -38,6 +38,8 @@ class Problem:
         that another table of labels names.
     frames : str or None
         The library of the data frames that it was read from: "pandas", "polars" or "pyarrow".
+    name : str
+        The file that the graph was read from, for titles.
     """
 
     node_ids: np.ndarray
@@ -49,6 +51,7 @@ class Problem:
     preparation: Preparation | None = None
     kinds: NodeKinds | None = None
     frames: Backend | None = None
+    name: str = ""
 
     @property
     def given(self) -> np.ndarray:
@@ -90,15 +93,13 @@ def predictions_of(model: Any, problem: Problem) -> Predictions:
     """Return the predictions of a fitted model for a problem, that of fit or another one."""
     if is_problem_of_fit(model, problem):
         return list_predictions(model, problem.node_ids, problem.given)
-    if model.knows_nodes and not is_problem_of_fit(model, problem, begins=True):
+    known = is_problem_of_fit(model, problem, begins=True)
+    if model.knows_nodes and not known:
         raise ValueError(
             f"this {type(model).__name__} uses the labels of the nodes it was fitted to: give the problem of "
             "fit, or join new nodes to it with gssl.io.extend(problem, new)."
         )
-    P, informed = model.predict_informed(problem.features, problem.adjacency)
-    chosen = decide(P, informed, model.fit_codes)
-    classes = [str(name) for name in model.classes_]
-    return tabulate(problem.node_ids, P, classes, chosen, None, informed)
+    return predict_graph(model, problem, known=known)
 
 
 def extend(known: Problem, new: Problem) -> tuple[Problem, np.ndarray]:

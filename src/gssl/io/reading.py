@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from gssl.io.label_tables import read_labels, read_nodes
 from gssl.io.preparation import Preparation, prepare_features
 from gssl.io.problem import Problem
 from gssl.io.table_columns import IDS
+from gssl.io.table_reading import is_query, split_inside
 from gssl.scale.progress import note, step
 from gssl.wording import quoted
 
@@ -121,13 +123,13 @@ def read(
     if graph is not None:
         if edges is not None or knn is not None:
             other = "edges" if edges is not None else "knn"
-            raise ValueError(f"graph cannot be combined with {other}: leave one out.")
+            raise ValueError(f"`graph` cannot be combined with `{other}`: leave one out.")
         store = open_graph_store(str(graph))
     elif edges is None and knn is None:
-        raise ValueError("there is no graph: give edges, or knn with features to build one.")
+        raise ValueError("there is no graph: give `edges`, or `knn` with `features` to build one.")
     if features is None and (knn is not None or text):
-        raise ValueError(f"{'knn' if knn is not None else 'text'} needs features: give some.")
-    frames = backend_of(edges, features, labels, nodes)
+        raise ValueError(f"`{'knn' if knn is not None else 'text'}` needs features: give `features`.")
+    frames, name = backend_of(edges, features, labels, nodes), _graph_name(edges, graph, features)
     edges, features, labels, nodes = (
         source if backend_of(source) is None else _by_role(source, role, id_column)
         for role, source in (("edges", edges), ("features", features), ("labels", labels), ("nodes", nodes))
@@ -158,7 +160,7 @@ def read(
     with step("joining tables"):
         graph_read = links if store is None else store
         problem = assemble(graph_read, table, given, nodes=listed, strict=strict, known=known)
-    problem = replace(problem, preparation=preparation, frames=frames)
+    problem = replace(problem, preparation=preparation, frames=frames, name=name)
     # new nodes of a saved model are linked once all are joined
     problem = _with_neighbours(problem, knn) if known is None else problem
     notes = [*problem.notes, *_dominance_notes(problem)]
@@ -175,6 +177,14 @@ def link_neighbours(problem: Problem, knn: int) -> Problem:
 
 def _with_neighbours(problem: Problem, knn: int | None) -> Problem:
     return problem if knn is None else link_neighbours(problem, knn)
+
+
+def _graph_name(*sources: Any) -> str:
+    """Return the file name of the first source that was given, "a query", or nothing for a data frame."""
+    source = next(one for one in sources if one is not None)
+    if backend_of(source) is not None:
+        return ""
+    return "a query" if is_query(source) else Path(split_inside(str(source))[0]).name
 
 
 def _by_role(source: Any, role: str, id_column: str | None) -> Any:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gssl.io.atomic import whole_file
+from gssl.io.atomic import check_writable, whole_file
 from gssl.io.dialect import needs_guard
 from gssl.io.table_reading import (
     connect,
@@ -94,6 +94,25 @@ def refuse_overwrite(out: str | Path, inputs: Iterable[Any]) -> None:
     for source in inputs:
         if any(_is_same(target, file) for file in _files_of(source)):
             raise ValueError(f"{out} is an input: choose another name for the output.")
+
+
+def check_outputs(
+    out: Path, sources: Sequence[str | None], *others: Path | None, formats: Sequence[str] = TABLES
+) -> None:
+    """Raise, before anything is read, if an output cannot be written or would overwrite an input.
+
+    The suffix of ``out`` must be one of the formats.
+    """
+    check_suffix(out, formats)
+    taken: set[Path] = set()
+    for target in (out, *others):
+        if target is None:
+            continue
+        refuse_overwrite(target, sources)
+        check_writable(target)
+        if target.resolve() in taken:
+            raise ValueError(f"{target} is the path of two outputs: choose different ones.")
+        taken.add(target.resolve())
 
 
 def _files_of(source: Any) -> list[Path]:

@@ -9,6 +9,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from gssl.graph import nearest_rows, reached_nodes
+from gssl.graph.mapped import mapped_file
 from gssl.methods.inputs import (
     N_NEIGHBORS,
     FitInputs,
@@ -24,6 +25,8 @@ from gssl.methods.priors import reweigh
 from gssl.methods.shown import ShownModel
 from gssl.methods.state import Stateful, features_and_graph, reads_state
 from gssl.methods.stored import INPUT, N_ITER, Stored, transient
+from gssl.scale.memory import available_memory
+from gssl.wording import write_size
 
 
 class GraphClassifier(ShownModel, Stateful, ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
@@ -293,6 +296,32 @@ class GraphClassifier(ShownModel, Stateful, ClassifierMixin, BaseEstimator, meta
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
+
+
+def refuse_if_too_large(model: Any, problem: Any) -> None:
+    """Raise if the fit of an estimator to a problem of ``gssl.read`` needs more than the free memory."""
+    # two copies of the graph, and three dense matrices of all columns that the method propagates
+    X, A = problem.features, problem.adjacency
+    columns = X.shape[1] if X is not None else 0
+    if isinstance(model, GraphClassifier):
+        n_classes = len({label for label in problem.y if label is not None})
+        columns = model.propagated_columns(X, A, int(problem.given.sum()), n_classes)
+    elif hasattr(model, "embedding_width"):
+        columns = model.embedding_width(columns)
+    # a memory-mapped graph is not copied
+    links = 0 if mapped_file(A.indices) is not None else 2 * A.nnz * 8
+    needed = 3 * A.shape[0] * columns * (8 if X is None else X.dtype.itemsize) + links
+    free = available_memory()
+    if needed > free:
+        advice = (
+            "use a smaller graph or a larger machine"
+            if X is None
+            else "use fewer features, or labelpropagation without any"
+        )
+        raise ValueError(
+            f"{type(model).__name__} on {A.shape[0]:,} nodes × {columns:,} numbers needs about "
+            f"{write_size(needed)}, and {write_size(free)} are free: {advice}."
+        )
 
 
 def _reached(A: csr_array, codes: np.ndarray) -> np.ndarray:

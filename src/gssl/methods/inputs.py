@@ -13,6 +13,7 @@ from gssl.graph.mapped import iterate_blocks, mapped_file, release_pages
 from gssl.graph.validate import refuse_mask, warn_user
 from gssl.methods.labels import UNLABELLED
 from gssl.methods.stored import Stored, transient
+from gssl.wording import quoted
 
 N_NEIGHBORS = 10
 # largest depth of a filter: more hops change nothing, and a loaded model could ask for any number
@@ -205,6 +206,32 @@ def select_nodes(selection: Any, n_nodes: int, name: str) -> np.ndarray:
     if len(wild):
         raise ValueError(f"{name} names node {wild[0]}, but the nodes are numbered 0 to {n_nodes - 1}.")
     return chosen
+
+
+def ids_of_fit(model: Any, problem: Any) -> np.ndarray | None:
+    """Return the ids of the nodes of a fit, None without a problem; raise if it is not that of the fit."""
+    if problem is None:
+        return None
+    ids, n = np.asarray(problem.node_ids, dtype=object), len(model.fit_codes)
+    if len(ids) != n:
+        raise ValueError(
+            f"the problem has {len(ids):,} nodes and the model was fitted to {n:,}: give the problem of fit."
+        )
+    return ids
+
+
+def find_nodes(nodes: Any, ids: np.ndarray | None) -> Any:
+    """Return the numbers of nodes given by their ids; numbers and masks stay as they are."""
+    given = np.atleast_1d(np.asarray(nodes, dtype=object if isinstance(nodes, str) else None))
+    if not len(given) or not all(isinstance(node, str) for node in given.ravel()):
+        return given if np.ndim(nodes) == 0 else nodes
+    if ids is None:
+        raise ValueError("nodes are given by their ids: give the problem of fit, too, or node numbers.")
+    numbers = {node: k for k, node in enumerate(ids)}
+    unknown = next((node for node in given if node not in numbers), None)
+    if unknown is not None:
+        raise ValueError(f"there is no node {quoted(str(unknown))}: give ids as they are in the tables.")
+    return np.array([numbers[node] for node in given], dtype=np.int64)
 
 
 def select_labelled(selection: Any, codes: np.ndarray, name: str) -> np.ndarray:

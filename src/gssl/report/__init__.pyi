@@ -1,3 +1,4 @@
+from .contents import read_truth as read_truth
 from .contents import write_report as write_report
 from .page import MapPoint as MapPoint
 from .page import Page as Page

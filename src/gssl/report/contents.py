@@ -21,7 +21,7 @@ from gssl.evaluation import (
     node_map,
 )
 from gssl.graph import check_adjacency
-from gssl.io import Labels, Predictions, Problem, list_predictions
+from gssl.io import Labels, Predictions, Problem, list_predictions, read_labels
 from gssl.io.problem import is_problem_of_fit
 from gssl.report.page import MapPoint, Page, check_extra, write_page
 from gssl.scale.progress import note, report_progress, step
@@ -62,7 +62,7 @@ def write_report(
         That of fit: see :func:`gssl.read`.
     path : path
     title : str, optional
-        What was classified; the number of nodes if None.
+        What was classified; the number of nodes and the name of the graph if None.
     truth : Labels, optional
         True labels of nodes that the model was not given, to compare with.
     predictions : Predictions, optional
@@ -109,7 +109,7 @@ def write_report(
             predictions = replace(shown, label=predictions.label)
     with step("choosing nodes to label next"):
         signature = smoothed_signature(X, check_adjacency(A, allow_empty=True))
-        picks = suggestions(model, _N_SUGGESTIONS, signature=signature)
+        picks = suggestions(model, _N_SUGGESTIONS, problem=problem, signature=signature)
     with step("drawing the map"):
         points = _points(_map_rows(model, problem, signature), predictions)
     with step("checking labels"):
@@ -119,13 +119,12 @@ def write_report(
         )
         explained = [*doubted, *(pick.node for pick in picks[:_EXPLAINED])]
         # some methods cannot be explained, and some have no learning curve
-        reasons, curve = _if_possible(why, model, explained), _if_possible(learning_curve, model)
-        if curve is not None and known is not None and known.tells:
-            curve = curve.moved_to(known.accuracy)  # so that the page shows a single accuracy
+        reasons = _if_possible(why, model, explained)
+        curve = _if_possible(learning_curve, model, held_out=known)
     # computing the losses of the iterations takes as long as the fit
     small = X is not None and np.prod(X.shape) <= _MAX_EMBEDDING_SIZE
     page = Page(
-        title=f"{len(y):,} nodes" if title is None else title,
+        title=_title(problem) if title is None else title,
         command=command,
         health=graph_health(A, y, None if X is None else X.shape[1]),
         versions={
@@ -139,7 +138,7 @@ def write_report(
         history=getattr(model, "history_", None) if small else None,
         confusion=None if truth is None else _confusion(truth, predictions),
         points=points,
-        next_labels=[(str(problem.node_ids[pick.node]), pick) for pick in picks],
+        next_labels=list(zip(picks.ids, picks, strict=True)),
         audit=audited,
         why=reasons or (),
         feature_names=problem.feature_names,
@@ -148,6 +147,11 @@ def write_report(
     with step("writing the report"):
         write_page(Path(path), page)
     return known
+
+
+def _title(problem: Problem) -> str:
+    of = f" of {problem.name}" if problem.name else ""
+    return f"{len(problem.y):,} nodes{of}"
 
 
 def _held_out(model: Any, problem: Problem) -> HeldOut | None:
@@ -167,10 +171,10 @@ def _held_out(model: Any, problem: Problem) -> HeldOut | None:
             return None
 
 
-def _if_possible(compute: Any, *inputs: Any) -> Any:
+def _if_possible(compute: Any, *inputs: Any, **options: Any) -> Any:
     """Return the result of a function, or None if it raises ValueError."""
     try:
-        return compute(*inputs)
+        return compute(*inputs, **options)
     except ValueError:
         return None
 
@@ -191,6 +195,35 @@ def _points(rows: np.ndarray, predictions: Predictions) -> list[MapPoint]:
         MapPoint(node.id, float(x), float(y), node.label or node.model_says, node.confidence, node.given)
         for node, (x, y) in zip(nodes, xy, strict=True)
     ]
+
+
+def read_truth(
+    source: Any, problem: Problem, *, na: Sequence[str] | None = None, header: bool | None = None
+) -> Labels:
+    """Read true labels for :func:`write_report`; raise if none is new to the model.
+
+    Parameters
+    ----------
+    source : path, glob, SQL or data frame
+        See :func:`gssl.io.read_labels`, also for the options.
+    problem : Problem
+        That of fit.
+
+    Returns
+    -------
+    Labels
+
+    Examples
+    --------
+    >>> import gssl
+    >>> problem = gssl.read("SELECT 'a' AS src, 'b' AS dst", labels="SELECT 'a' AS id, 'spy' AS label")
+    >>> read_truth("SELECT 'b' AS id, 'cook' AS label", problem).labels.tolist()
+    ['cook']
+    """
+    truth = read_labels(source, na=na, header=header)
+    truth = truth if problem.kinds is None else problem.kinds.resolve(truth)
+    nodes_with_new_truth(truth, problem.node_ids, problem.given)
+    return truth
 
 
 def nodes_with_new_truth(truth: Labels, node_ids: np.ndarray, given: np.ndarray) -> list[int]:

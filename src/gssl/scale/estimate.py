@@ -16,7 +16,7 @@ from gssl.scale.memory import (
     plan_slabs,
     spread_slabs,
 )
-from gssl.wording import write_size
+from gssl.wording import counted, write_size
 
 
 @dataclass(frozen=True)
@@ -199,6 +199,32 @@ class Estimate:
         columns = self.job.features * self.job.column_bytes
         return self.job.store_bytes + columns + (columns if self.waiting or self._result_in_file else 0)
 
+    def facts(self, seconds: float | None = None) -> dict[str, str]:
+        """Describe the plan by named facts; ``seconds`` are those of all passes, if they were measured."""
+        job, several = self.job, self.workers > 1
+        each, by_each = (" for each worker", " by each worker") if several else ("", "")
+        links = write_size(job.link_bytes)
+        stay = f"{links} of links stay in it" if self.cached else f"{links} of links are read in every pass"
+        facts = {
+            job.method: f"{job.nodes:,} nodes, {job.edges:,} edges, {job.features:,} features, "
+            f"{job.depth:,} iterations" + (f", {self.workers:,} workers" if several else ""),
+            "memory": f"{write_size(self.memory)}{each}; {stay}",
+            "columns": f"{counted(self.n_slabs, 'slab')} of {self.width:,}{each}",
+            "passes": f"{self.passes:,} over the graph{by_each}",
+            "through files": f"{write_size(self.through_files)}{by_each}",
+        }
+        if several:
+            facts["over the network"] = f"{write_size(self.network)}; less where workers see the files"
+            facts["memory of client"] = f"{write_size(self.client)} at most, for what workers send back"
+        facts["disk"] = f"{write_size(self.disk)} for graph, features and result"
+        facts["time"] = "needs the graph, on the machine that will run: gssl graph build, then --graph"
+        if seconds is not None:
+            facts["time"] = (
+                f"{_write_time(seconds)} for the passes{by_each}, measured on one slab; files, network, "
+                "checks and predictions come on top"
+            )
+        return {**facts, "run with": f"--memory {self.budget // 10**6}MB"}
+
     @property
     def _result(self) -> int:
         """Bytes of a result of several slabs that is small enough to be assembled in memory, else 0."""
@@ -212,6 +238,13 @@ class Estimate:
     @property
     def _in_slabs(self) -> bool:
         return self.width < self.job.features and not self.job.facts.guided
+
+
+def _write_time(seconds: float) -> str:
+    """Format a time in a suitable unit, such as ``10.0 min``."""
+    units = ((172_800, 86_400, "days"), (3600, 3600, "h"), (60, 60, "min"))
+    unit, name = next(((u, s) for least, u, s in units if seconds >= least), (1, "s"))
+    return f"{seconds / unit:,.1f} {name}"
 
 
 def layouts(job: Job, workers: int, memory: int) -> list[Estimate]:

@@ -76,6 +76,16 @@ def _of_container(root: Path = Path("/sys/fs/cgroup")) -> Iterator[int]:
             continue
 
 
+def peak_memory() -> int | None:
+    """Return the peak memory of this process in bytes, or None if it is unknown."""
+    if sys.platform == "win32":
+        return None
+    import resource
+
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else 1024 * peak
+
+
 def read_size(size: Any) -> int:
     """Parse a number of bytes: ``4e9``, ``"4GB"``, ``"512 MiB"``."""
     text = str(size).strip().lower()

@@ -100,20 +100,25 @@ def _say(message: str, *values: Any) -> None:
     _log.info(message, *values, extra={"step": True})
 
 
+def make_bar(**options: Any) -> Any:
+    """Return rich's bar, which disappears at its end; tasks have a field ``count``, a text."""
+    from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    columns: Any = (
+        SpinnerColumn(),
+        TextColumn("{task.description}", markup=False),
+        BarColumn(bar_width=20),
+        TextColumn("{task.fields[count]}", markup=False, style="dim"),
+        TimeElapsedColumn(),
+    )
+    return Progress(*columns, transient=True, **options)
+
+
 class ProgressBar:
     """Show the steps of calls as a bar, in a terminal or a notebook; see :func:`gssl.execution`."""
 
     def __init__(self) -> None:
-        from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
-
-        columns: Any = (
-            SpinnerColumn(),
-            TextColumn("{task.description}", markup=False),
-            BarColumn(bar_width=20),
-            TextColumn("{task.fields[count]}", markup=False, style="dim"),
-            TimeElapsedColumn(),
-        )
-        self.progress = Progress(*columns, transient=True)
+        self.progress = make_bar()
 
     @contextmanager
     def shown(self) -> Iterator[None]:

@@ -5,11 +5,12 @@ from gssl.selection.audit import Audit, audit
 from gssl.selection.auto import AutoClassifier
 from gssl.selection.calibrated import CalibratedClassifier
 from gssl.selection.calibration import Calibration, calibrate, isotonic, score_temperature, temperature
+from gssl.selection.choice import classifier, embedder
 from gssl.selection.conformal import Coverage, conformal_thresholds, coverage, label_sets
 from gssl.selection.grid_search import search
 from gssl.selection.leaderboard import Entry, Leaderboard
 from gssl.selection.learning_curve import LearningCurve, learning_curve
-from gssl.selection.suggestion import Suggestion, suggest, suggestions
+from gssl.selection.suggestion import Suggestion, Suggestions, suggest, suggestions
 from gssl.selection.why import Explanation, Voice, why
 
 __all__ = [
@@ -23,11 +24,14 @@ __all__ = [
     "Leaderboard",
     "LearningCurve",
     "Suggestion",
+    "Suggestions",
     "Voice",
     "audit",
     "calibrate",
+    "classifier",
     "conformal_thresholds",
     "coverage",
+    "embedder",
     "isotonic",
     "keep_class_mass",
     "label_sets",

@@ -9,6 +9,7 @@ from scipy.special import softmax
 
 from gssl.evaluation.holdout import HeldOut, held_out_distributions, held_out_if_known
 from gssl.frames import Tabular
+from gssl.methods.inputs import ids_of_fit
 from gssl.methods.ridge import Ridge, keep_class_mass, leave_one_out
 from gssl.methods.softmax import fit_softmax_map, inverse_temperatures
 from gssl.operators import small_algebra
@@ -52,6 +53,8 @@ class Audit(Tabular):
         The expected number of wrong labels.
     interval : tuple of float
         A 90 % interval for this number, assuming that a wrong label may be any other class.
+    node_ids : ndarray of shape (n,), or None
+        The ids of all nodes, if the problem is known.
     """
 
     nodes: np.ndarray
@@ -64,6 +67,7 @@ class Audit(Tabular):
     flipped: np.ndarray
     expected_wrong: float
     interval: tuple[float, float]
+    node_ids: np.ndarray | None = None
 
     def __len__(self) -> int:
         return len(self.nodes)
@@ -94,7 +98,8 @@ class Audit(Tabular):
         return f"<p>{escape(self.summary)}</p>{super()._repr_html_()}"
 
     def columns(self, node_ids: Any = None) -> dict[str, list[Any]]:
-        """Return a dict of columns; ids are node indices if ``node_ids`` is None."""
+        """Return a dict of columns; ids are node indices if neither these nor the problem are known."""
+        node_ids = self.node_ids if node_ids is None else node_ids
         ids = self.nodes if node_ids is None else [node_ids[node] for node in self.nodes]
         removed, flipped = (
             [None if n < 0 else int(n) for n in part] for part in (self.removed, self.flipped)
@@ -110,8 +115,25 @@ class Audit(Tabular):
             "changes_if_flipped": flipped,
         }
 
+    def text(self, n: int = 10) -> str:
+        """Describe the n most doubtful labels, one per line."""
+        rows = zip(*(column[:n] for column in self.columns().values()), strict=True)
+        lines = []
+        for node, given, says, p, _, wrong, removed, flipped in rows:
+            opinion = "the model agrees" if given == says else f"the model says {says} ({_percent(p)})"
+            line = f"{node}: given {given}, {opinion}, wrong with probability {_percent(wrong)}"
+            if removed is not None:
+                line += f"; predictions that change: {removed:,} without it, {flipped:,} if flipped"
+            lines.append(line)
+        return "\n".join(lines)
 
-def audit(model: Any, changes: int = 20, *, held_out: HeldOut | None = None) -> Audit:
+
+def _percent(p: float) -> str:
+    """Format a probability, never as 100 %, because it was estimated from few labels."""
+    return "over 99 %" if p > 0.99 else "under 1 %" if p < 0.01 else f"{100 * p:.0f} %"
+
+
+def audit(model: Any, changes: int = 20, *, held_out: HeldOut | None = None, problem: Any = None) -> Audit:
     r"""Rank given labels by how strongly the model contradicts them when they are hidden.
 
     For ``AutoClassifier``, the prediction without a label has a closed form, also for weighted labels. Labels
@@ -137,6 +159,8 @@ def audit(model: Any, changes: int = 20, *, held_out: HeldOut | None = None) -> 
         the average of ``AutoClassifier``, with its choice of models and self-training targets held fixed.
     held_out : HeldOut, optional
         The model's predictions for hidden labels, if already known.
+    problem : Problem, optional
+        That of fit (:func:`gssl.read`), to name nodes.
 
     Returns
     -------
@@ -156,6 +180,7 @@ def audit(model: Any, changes: int = 20, *, held_out: HeldOut | None = None) -> 
     """
     if isinstance(changes, bool) or not isinstance(changes, int | np.integer) or changes < 0:
         raise ValueError(f"changes is a number of labels, a whole number from 0 on, not {changes!r}.")
+    ids = ids_of_fit(model, problem)
     shown = held_out_if_known(model) if held_out is None else held_out
     model = unwrapped(model)
     X, A, classes = model._fit_inputs.X, model._fit_inputs.A, model.classes_
@@ -193,6 +218,7 @@ def audit(model: Any, changes: int = 20, *, held_out: HeldOut | None = None) -> 
         flipped=flipped,
         expected_wrong=expected,
         interval=(min(len(nodes) * rates[0], expected), max(len(nodes) * rates[1], expected)),
+        node_ids=ids,
     )
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from scipy.special import softmax
 
+from gssl.evaluation.holdout import HeldOut
 from gssl.frames import Tabular
 from gssl.methods.labels import UNLABELLED
 from gssl.methods.ridge import Ridge
@@ -153,7 +154,9 @@ class LearningCurve(Tabular):
         return f"about {_rounded(middle)} more labels ({_rounded(low)} to {upper}) reach {goal}"
 
 
-def learning_curve(model: Any, target: float | None = None, *, random_state: int = 0) -> LearningCurve:
+def learning_curve(
+    model: Any, target: float | None = None, *, random_state: int = 0, held_out: HeldOut | None = None
+) -> LearningCurve:
     """Estimate accuracy as a function of the number of labels from the given labels.
 
     The best models of the average are refitted in closed form to stratified subsets of the labels, without
@@ -168,6 +171,9 @@ def learning_curve(model: Any, target: float | None = None, *, random_state: int
     target : float, optional
         The desired accuracy, in (0, 1].
     random_state : int, default=0
+    held_out : HeldOut, optional
+        The model's predictions for hidden labels. If they are enough, the curve is shifted to their accuracy,
+        which other functions show.
 
     Returns
     -------
@@ -208,7 +214,8 @@ def learning_curve(model: Any, target: float | None = None, *, random_state: int
         samples = _sample_curves(hits[:, :, order], shown[:, :, order], sizes, rng)
     evaluated = ~shown
     accuracy = (hits & evaluated).sum(axis=(0, 2)) / np.maximum(evaluated.sum(axis=(0, 2)), 1)
-    return LearningCurve(n_labels, len(model.fit_codes), sizes, accuracy, target, samples)
+    curve = LearningCurve(n_labels, len(model.fit_codes), sizes, accuracy, target, samples)
+    return curve if held_out is None or not held_out.tells else curve.moved_to(held_out.accuracy)
 
 
 def check_target(target: float) -> float:

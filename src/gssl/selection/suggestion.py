@@ -1,14 +1,16 @@
 """Which nodes to label next: uncertain nodes that are similar to many other uncertain nodes."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array
 
+from gssl.frames import Tabular
 from gssl.graph import check_adjacency
 from gssl.methods import SSGC
-from gssl.methods.inputs import check_features
+from gssl.methods.inputs import check_features, ids_of_fit
 from gssl.methods.labels import UNLABELLED
 from gssl.operators import multiply
 from gssl.selection.node_order import node_keys, spread_nodes
@@ -132,7 +134,40 @@ class Suggestion:
         )
 
 
-def suggest(model: Any, n: int = 20, *, X: Any = None, adjacency: Any = None) -> np.ndarray:
+class Suggestions(list[Suggestion], Tabular):
+    """Nodes to label next, the most useful first.
+
+    Attributes
+    ----------
+    node_ids : ndarray of shape (n,), or None
+        The ids of all nodes, if the problem is known.
+    """
+
+    def __init__(self, picks: Iterable[Suggestion] = (), node_ids: np.ndarray | None = None) -> None:
+        super().__init__(picks)
+        self.node_ids = node_ids
+
+    @property
+    def ids(self) -> list[str]:
+        """The ids of the suggested nodes; their numbers, as text, if the problem is not known."""
+        return [str(one.node if self.node_ids is None else self.node_ids[one.node]) for one in self]
+
+    def to_dict(self) -> dict[str, list[Any]]:
+        """Return a dict of columns; ``label`` is empty, for a person to fill in."""
+        return {
+            "id": self.ids,
+            "label": [""] * len(self),
+            "model_says": [str(one.label) for one in self],
+            "confidence": [one.confidence for one in self],
+            "runner_up": [str(one.runner_up) for one in self],
+            "speaks_for": [one.speaks_for for one in self],
+            "why": [one.why for one in self],
+        }
+
+
+def suggest(
+    model: Any, n: int = 20, *, X: Any = None, adjacency: Any = None, problem: Any = None
+) -> np.ndarray:
     r"""Choose a batch of nodes to label next, the most useful first.
 
     .. math:: j^* = \arg\max_j\; u_j \sum_{i \ne j} u_i\, [K_{ij} - \max_{l \in L} K_{il}]_+, \qquad
@@ -151,11 +186,13 @@ def suggest(model: Any, n: int = 20, *, X: Any = None, adjacency: Any = None) ->
     X, adjacency : optional
         The features and the graph of fit. Required only for a model that was saved without them; otherwise
         they replace those that the model holds.
+    problem : Problem, optional
+        That of fit (:func:`gssl.read`), in place of both.
 
     Returns
     -------
-    int ndarray
-        Unlabelled nodes. The result is deterministic.
+    int ndarray, or object ndarray of str
+        Unlabelled nodes: their ids if the problem is given, else their numbers. The result is deterministic.
 
     Examples
     --------
@@ -167,12 +204,21 @@ def suggest(model: Any, n: int = 20, *, X: Any = None, adjacency: Any = None) ->
     >>> len(picks), bool((y[picks] == -1).all())
     (3, True)
     """
-    return np.array([s.node for s in suggestions(model, n, X=X, adjacency=adjacency)], dtype=np.int64)
+    picks = suggestions(model, n, X=X, adjacency=adjacency, problem=problem)
+    if problem is not None:
+        return np.array(picks.ids, dtype=object)
+    return np.array([one.node for one in picks], dtype=np.int64)
 
 
 def suggestions(
-    model: Any, n: int = 20, *, X: Any = None, adjacency: Any = None, signature: np.ndarray | None = None
-) -> list[Suggestion]:
+    model: Any,
+    n: int = 20,
+    *,
+    X: Any = None,
+    adjacency: Any = None,
+    problem: Any = None,
+    signature: np.ndarray | None = None,
+) -> Suggestions:
     """Choose nodes as :func:`suggest` does, and give reasons.
 
     Parameters
@@ -181,12 +227,15 @@ def suggestions(
     n : int, default=20
     X, adjacency : optional
         The features and the graph of fit, for a model loaded from a file.
+    problem : Problem, optional
+        That of fit, in place of both; its ids name the suggested nodes.
     signature : ndarray of shape (n, k), optional
         The result of ``smoothed_signature`` for both, if already known.
 
     Returns
     -------
-    list of Suggestion
+    Suggestions
+        A list of :class:`Suggestion` that converts to data frames.
 
     Examples
     --------
@@ -200,6 +249,10 @@ def suggestions(
     """
     if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1:
         raise ValueError(f"n is how many nodes to suggest, a whole number from 1 on, not {n!r}.")
+    ids = ids_of_fit(model, problem)
+    if problem is not None:
+        X = problem.features if X is None else X
+        adjacency = problem.adjacency if adjacency is None else adjacency
     # in the precision of a saved model, so that it suggests the same nodes
     P = np.asarray(model.label_distributions_, dtype=np.float32).astype(np.float64)
     if signature is None:
@@ -208,7 +261,7 @@ def suggestions(
     best, second = np.take_along_axis(P, order, axis=1).T
     labelled = np.flatnonzero(model.fit_codes != UNLABELLED)
     picks, counts = cover(signature, 1.0 - (best - second), labelled, int(n))
-    return [
+    found = [
         Suggestion(
             node=int(j),
             label=model.classes_[order[j, 0]],
@@ -219,6 +272,7 @@ def suggestions(
         )
         for j, count in zip(picks, counts, strict=True)
     ]
+    return Suggestions(found, ids)
 
 
 def _inputs(model: Any, X: Any, adjacency: Any) -> tuple[Any, csr_array]:

@@ -22,7 +22,7 @@ from gssl.methods import (
 )
 from gssl.methods.embedder import GraphEmbedder
 from gssl.methods.heads import LinearHead
-from gssl.methods.inputs import select_nodes
+from gssl.methods.inputs import find_nodes, ids_of_fit, select_nodes
 from gssl.methods.labels import UNLABELLED, class_weights, one_hot
 from gssl.methods.ridge import Ridge, mean_square
 from gssl.operators import dense, small_algebra
@@ -94,6 +94,8 @@ class Explanation:
         What the shares do not account for; may be empty.
     beside : Explanation or None
         The explanation of label spreading, if it is averaged into the prediction.
+    node_ids, feature_names : sequences of str, or None
+        The names that the text shows; without them, nodes and features are numbered.
     """
 
     node: int
@@ -112,6 +114,8 @@ class Explanation:
     voices: list[Voice]
     note: str = ""
     beside: "Explanation | None" = None
+    node_ids: Any = None
+    feature_names: Any = None
 
     def __repr__(self) -> str:
         return self.text()
@@ -131,7 +135,9 @@ class Explanation:
         return _strongest(self.lead(self.features), n)
 
     def text(self, node_ids: Any = None, feature_names: Any = None) -> str:
-        """Return the explanation as text; nodes and features without names are numbered."""
+        """Return the explanation as text; names that are not given are those of the problem, if any."""
+        node_ids = self.node_ids if node_ids is None else node_ids
+        feature_names = self.feature_names if feature_names is None else feature_names
 
         def name(node: int) -> str:
             return f"node {node}" if node_ids is None else str(node_ids[node])
@@ -184,7 +190,7 @@ class _Sum:
     beside: Explanation | None = None
 
 
-def why(model: Any, nodes: Any) -> list[Explanation]:
+def why(model: Any, nodes: Any, *, problem: Any = None) -> list[Explanation]:
     """Explain predictions as exact sums of shares.
 
     The scores of ``AutoClassifier``, of ``EmbeddingClassifier`` with a ridge, of ``LabelSpreading`` and of
@@ -196,7 +202,10 @@ def why(model: Any, nodes: Any) -> list[Explanation]:
     ----------
     model : fitted classifier
         If it was loaded from a file, one that was saved with its problem.
-    nodes : int, bool mask of shape (n,) or indices
+    nodes : int, bool mask of shape (n,), indices or ids
+        Ids, as text, need the problem.
+    problem : Problem, optional
+        That of fit (:func:`gssl.read`), to name nodes and features.
 
     Returns
     -------
@@ -219,12 +228,15 @@ def why(model: Any, nodes: Any) -> list[Explanation]:
         -0.0529  node 33 (1), via node 13
     """
     model = unwrapped(model)
-    A = model._fit_inputs.A
-    index = np.atleast_1d(nodes) if np.ndim(nodes) == 0 else nodes
-    chosen = select_nodes(index, A.shape[0], "nodes")
+    ids = ids_of_fit(model, problem)
+    chosen = select_nodes(find_nodes(nodes, ids), model._fit_inputs.A.shape[0], "nodes")
     with small_algebra():
         sums = _sums(model, chosen)
-        return [_explain(model, int(node), one) for node, one in zip(chosen, sums, strict=True)]
+        explained = [_explain(model, int(node), one) for node, one in zip(chosen, sums, strict=True)]
+    if problem is None:
+        return explained
+    names = problem.feature_names or None
+    return [replace(one, node_ids=ids, feature_names=names) for one in explained]
 
 
 def unwrapped(model: Any) -> Any:

@@ -1,0 +1,42 @@
+from pathlib import Path
+
+import pytest
+
+import gssl
+from gssl.label.texts import read_texts
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+
+def test_texts_are_read_as_they_are_written():
+    Path("d.csv").write_text('name,abstract\nb,"Two, <b>words</b>"\na,\nc,one two\nd,two one\n')
+    problem = gssl.read(features="d.csv", text="abstract", knn=1, id_column="name")
+    shown = ["Two, <b>words</b>", None, "one two", "two one"]
+    assert read_texts("d.csv", problem, "abstract", id_column="name").tolist() == shown
+    # by default, the columns that were read as text
+    assert read_texts("d.csv", problem, id_column="name").tolist() == shown
+    assert read_texts("d.csv", problem, ()) is None
+
+
+def test_several_texts_are_shown_below_each_other():
+    Path("d.csv").write_text("id,title,body\na,one,two words\nb,,three\nc,,\n")
+    problem = gssl.read(features="d.csv", text=("title", "body"), knn=1)
+    assert read_texts("d.csv", problem, ("title", "body")).tolist() == ["one\n\ntwo words", "three", None]
+
+
+def test_texts_without_a_header_begin_on_the_first_line():
+    Path("d.csv").write_text("b,one two\na,two one\nc,one\n")
+    problem = gssl.read(features="d.csv", text="column2", knn=1, header=False)
+    assert problem.node_ids.tolist() == ["b", "a", "c"]
+    assert read_texts("d.csv", problem, header=False).tolist() == ["one two", "two one", "one"]
+
+
+def test_texts_of_users_and_items_with_the_same_id_are_shown():
+    Path("e.csv").write_text("user_id,item_id\n1,1\n1,2\n3,1\n")
+    Path("d.csv").write_text("user_id,bio\n1,likes one\n1,likes one\n3,likes three\n")
+    problem = gssl.read("e.csv", features="d.csv", text="bio")
+    shown = dict(zip(problem.node_ids, read_texts("d.csv", problem), strict=True))
+    assert shown == {"user_id:1": "likes one", "3": "likes three", "item_id:1": None, "2": None}
