@@ -249,3 +249,20 @@ def test_a_problem_is_named_after_its_graph(tables, tmp_path):
     assert gssl.read(features=tmp_path / "f.csv", knn=2).name == "f.csv"
     assert gssl.read("SELECT 'a' AS src, 'b' AS dst").name == "a query"
     assert gssl.read(gssl.frames.make_frame(tables["edges"], "pandas")).name == ""
+
+
+def test_a_graph_object_takes_features_and_labels_of_tables(tmp_path):
+    nx, pd = pytest.importorskip("networkx"), pytest.importorskip("pandas")
+    graph = nx.Graph([("ann", "bob"), ("bob", "cid"), ("cid", "dan")])
+    graph.nodes["dan"]["label"] = "spy"
+    people = pd.DataFrame({"id": ["dan", "cid", "bob", "ann"], "job": ["x", "y", "x", "y"]})
+    problem = gssl.read(graph, features=people)
+    assert problem.node_ids.tolist() == ["ann", "bob", "cid", "dan"]
+    assert problem.feature_names == ("job=x", "job=y")
+    assert problem.features[:, 0].tolist() == [0.0, 1.0, 0.0, 1.0]
+    assert problem.y.tolist() == [None, None, None, "spy"]
+    assert problem.adjacency.toarray()[0].tolist() == [0.0, 1.0, 0.0, 0.0]
+    (tmp_path / "l.csv").write_text("id,label\nann,cook\ndan,spy\n")
+    assert gssl.read(graph, labels=str(tmp_path / "l.csv")).y.tolist() == ["cook", None, None, "spy"]
+    with pytest.raises(ValueError, match="features names 1 id that the graph does not have: 'eve'"):
+        gssl.read(graph, features=pd.DataFrame({"id": ["eve", "ann"], "x": [1.0, 2.0]}), strict=True)

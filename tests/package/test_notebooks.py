@@ -33,6 +33,14 @@ def test_a_fitted_model_shows_its_sentence_classes_and_leaderboard(fitted):
     assert "explain_" not in gssl.AutoClassifier()._repr_html_()
 
 
+def test_explanations_and_suggestions_are_shown(fitted):
+    problem, model = fitted
+    html = gssl.why(model, [0, 5], problem=problem)._repr_html_()
+    assert html.count('<svg class="near"') == html.count("<style>") == html.count("<pre>") == 2
+    assert "&lt;mark&gt;" in html
+    assert gssl.selection.suggestions(model, 3)._repr_html_().count("<tr>") == 4
+
+
 def test_results_print_in_a_few_lines(fitted):
     problem, model = fitted
     for each in (problem, gssl.audit(model, changes=0), learning_curve(model), gssl.why(model, [0])[0]):

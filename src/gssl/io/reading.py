@@ -6,17 +6,17 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy.sparse import issparse
+from scipy.sparse import coo_array, issparse, triu
 
 from gssl.frames import backend_of
 from gssl.graph import knn_graph
 from gssl.graph.mapped import iterate_blocks
-from gssl.io.edge_tables import read_edges
+from gssl.io.edge_tables import Edges, read_edges
 from gssl.io.feature_reading import Features, map_features, read_features
 from gssl.io.graph_store import open_graph_store
 from gssl.io.interop import from_dgl, from_networkx, from_pyg, from_scipy
 from gssl.io.joining import assemble
-from gssl.io.label_tables import read_labels, read_nodes
+from gssl.io.label_tables import Labels, Nodes, read_labels, read_nodes
 from gssl.io.preparation import Preparation, prepare_features
 from gssl.io.problem import Problem
 from gssl.io.table_columns import IDS
@@ -63,7 +63,7 @@ def read(
     features : path, glob, SQL, data frame or array, optional
         A table of ids and numbers, categories, lists or texts (:func:`gssl.io.read_features`); the ids of a
         pandas frame may be its index. With an adjacency matrix, a matrix with a row for each of its nodes;
-        with a NetworkX graph, the names of node attributes.
+        with a NetworkX graph, the names of node attributes, or a table with the ids of its nodes.
     labels : path, glob, SQL, data frame or array, optional
         A table of ids and labels (:func:`gssl.io.read_labels`). With an adjacency matrix, a label or a
         missing value for each node.
@@ -116,20 +116,16 @@ def read(
     >>> problem.notes[-1]
     "features: filled 1 missing cell with the median of the column: 'age' (1)."
     """
+    of_graph = None
     if _is_graph(edges):
-        problem = _from_graph(edges, features, labels, normalize, preparation)
-        return _with_neighbours(problem, knn)
-    store = None
-    if graph is not None:
-        if edges is not None or knn is not None:
-            other = "edges" if edges is not None else "knn"
-            raise ValueError(f"`graph` cannot be combined with `{other}`: leave one out.")
-        store = open_graph_store(str(graph))
-    elif edges is None and knn is None:
-        raise ValueError("there is no graph: give `edges`, or `knn` with `features` to build one.")
-    if features is None and (knn is not None or text):
-        raise ValueError(f"`{'knn' if knn is not None else 'text'}` needs features: give `features`.")
-    frames, name = backend_of(edges, features, labels, nodes), _graph_name(edges, graph, features)
+        if not any(_is_table(source, edges) for source in (features, labels)):
+            problem = _from_graph(edges, features, labels, normalize, preparation)
+            return _with_neighbours(problem, knn)
+        of_graph = _convert(edges, None, None)
+    _check_sources(edges, graph, features, knn, text)
+    store = None if graph is None else open_graph_store(str(graph))
+    frames = backend_of(edges, features, labels, nodes)
+    name = _graph_name(edges, graph, features) if of_graph is None else ""
     edges, features, labels, nodes = (
         source if backend_of(source) is None else _by_role(source, role, id_column)
         for role, source in (("edges", edges), ("features", features), ("labels", labels), ("nodes", nodes))
@@ -138,7 +134,9 @@ def read(
     if nodes is not None:
         with step("reading nodes"):
             listed = read_nodes(nodes, header=header)
-    if edges is not None:
+    if of_graph is not None:
+        listed, links, given = _as_tables(of_graph, listed)
+    elif edges is not None:
         with step("reading edges"):
             links = read_edges(edges, edge_columns or None, header=header, two_sided=two_sided, strict=strict)
     if features is not None:
@@ -166,6 +164,17 @@ def read(
     notes = [*problem.notes, *_dominance_notes(problem)]
     note(*notes)
     return replace(problem, notes=notes)
+
+
+def _check_sources(edges: Any, graph: Any, features: Any, knn: int | None, text: Any) -> None:
+    """Raise unless there is one graph, and features if they are needed."""
+    if graph is not None and (edges is not None or knn is not None):
+        other = "edges" if edges is not None else "knn"
+        raise ValueError(f"`graph` cannot be combined with `{other}`: leave one out.")
+    if graph is None and edges is None and knn is None:
+        raise ValueError("there is no graph: give `edges`, or `knn` with `features` to build one.")
+    if features is None and (knn is not None or text):
+        raise ValueError(f"`{'knn' if knn is not None else 'text'}` needs features: give `features`.")
 
 
 def link_neighbours(problem: Problem, knn: int) -> Problem:
@@ -234,15 +243,7 @@ def _from_graph(
     source: Any, features: Any, labels: Any, normalize: str, preparation: Preparation | None
 ) -> Problem:
     """Read a graph object or an adjacency matrix, and prepare its features."""
-    with step("reading the graph"):
-        if isinstance(source, np.ndarray) or issparse(source):
-            problem = from_scipy(source, labels, features)
-        elif hasattr(source, "edge_index"):
-            problem = from_pyg(source)
-        elif hasattr(source, "ndata"):
-            problem = from_dgl(source)
-        else:
-            problem = from_networkx(source, features=features)
+    problem = _convert(source, features, labels)
     if problem.features is None:
         return problem
     names = problem.feature_names or tuple(str(k) for k in range(problem.features.shape[1]))
@@ -254,6 +255,36 @@ def _from_graph(
     return replace(
         problem, features=table.matrix, feature_names=table.names, notes=notes, preparation=preparation
     )
+
+
+def _is_table(source: Any, graph: Any) -> bool:
+    """Return whether what is given beside a graph object is a table, not a matrix or names of attributes."""
+    if isinstance(source, Path):
+        return True
+    if isinstance(source, str):
+        return not any(source in attributes for attributes in dict(getattr(graph, "nodes", {})).values())
+    matrix = isinstance(graph, np.ndarray) or issparse(graph)
+    return not matrix and backend_of(source) is not None
+
+
+def _convert(source: Any, features: Any, labels: Any) -> Problem:
+    with step("reading the graph"):
+        if isinstance(source, np.ndarray) or issparse(source):
+            return from_scipy(source, labels, features)
+        if hasattr(source, "edge_index"):
+            return from_pyg(source)
+        if hasattr(source, "ndata"):
+            return from_dgl(source)
+        return from_networkx(source, features=features)
+
+
+def _as_tables(problem: Problem, listed: Nodes | None) -> tuple[Nodes, Edges, Labels | None]:
+    """Return the nodes, edges and labels of a graph object, to be joined with tables by their ids."""
+    upper = coo_array(triu(problem.adjacency))
+    edges = Edges(problem.node_ids, upper.row, upper.col, upper.data, "the graph", problem.notes)
+    known = problem.given
+    labels = Labels(problem.node_ids[known], problem.y[known], "the graph") if known.any() else None
+    return listed or Nodes(problem.node_ids, "the graph"), edges, labels
 
 
 def _dominance_notes(problem: Problem) -> list[str]:

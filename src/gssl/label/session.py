@@ -17,9 +17,9 @@ from gssl.label.journal import Journal
 from gssl.label.labelling import Labelling
 from gssl.label.queue import Queue
 from gssl.operators import small_algebra
-from gssl.report.neighbourhood import Mark, draw_neighbourhood
 from gssl.selection import Audit, LearningCurve
 from gssl.selection.audit import rank_labels
+from gssl.selection.picture import Mark, draw_neighbourhood
 from gssl.selection.suggestion import unit_rows
 from gssl.selection.why import strongest_voices
 from gssl.wording import quoted

@@ -8,8 +8,8 @@ import numpy as np
 
 from gssl.evaluation import Confusion, Health, HeldOut
 from gssl.io import Predictions
-from gssl.report.neighbourhood import Mark, draw_neighbourhood
 from gssl.selection import Audit, Explanation
+from gssl.selection.picture import Mark, draw_neighbourhood
 from gssl.wording import elided
 
 # maximum number of classes in a table and in the confusion matrix, and of rows in other tables

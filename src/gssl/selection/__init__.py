@@ -10,8 +10,9 @@ from gssl.selection.conformal import Coverage, conformal_thresholds, coverage, l
 from gssl.selection.grid_search import search
 from gssl.selection.leaderboard import Entry, Leaderboard
 from gssl.selection.learning_curve import LearningCurve, learning_curve
+from gssl.selection.picture import Voice
 from gssl.selection.suggestion import Suggestion, Suggestions, suggest, suggestions
-from gssl.selection.why import Explanation, Voice, why
+from gssl.selection.why import Explanation, Explanations, why
 
 __all__ = [
     "Audit",
@@ -21,6 +22,7 @@ __all__ = [
     "Coverage",
     "Entry",
     "Explanation",
+    "Explanations",
     "Leaderboard",
     "LearningCurve",
     "Suggestion",

@@ -28,6 +28,7 @@ from gssl.methods.ridge import Ridge, mean_square
 from gssl.operators import dense, small_algebra
 from gssl.selection.auto import AutoClassifier
 from gssl.selection.calibrated import CalibratedClassifier
+from gssl.selection.picture import Voice, draw_alone
 from gssl.wording import counted
 
 # number of labels and of features listed for the prediction, and again against it
@@ -38,26 +39,6 @@ _TOGETHER = 8
 _FAR = 3
 # shares below this fraction of the largest are rounding errors
 _NOTHING = 1e-9
-
-
-@dataclass(frozen=True)
-class Voice:
-    """The contribution of one label to a prediction.
-
-    Attributes
-    ----------
-    node : int
-    label : its class
-    share : float
-        Its contribution to the lead of the predicted class over the runner-up.
-    path : tuple of int, or None
-        The inner nodes of a shortest path from the explained node. None if there is no path.
-    """
-
-    node: int
-    label: Any
-    share: float
-    path: tuple[int, ...] | None
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -121,7 +102,11 @@ class Explanation:
         return self.text()
 
     def _repr_html_(self) -> str:
-        return f"<pre>{escape(self.text())}</pre>"
+        shown = (str(self.predicted), str(self.runner_up))
+        return f"{draw_alone(self.node, *shown, self.voices, self._name)}<pre>{escape(self.text())}</pre>"
+
+    def _name(self, node: int) -> str:
+        return str(node if self.node_ids is None else self.node_ids[node])
 
     def lead(self, scores: np.ndarray) -> np.ndarray:
         """Return how much scores or shares favour the predicted class over the runner-up."""
@@ -190,7 +175,17 @@ class _Sum:
     beside: Explanation | None = None
 
 
-def why(model: Any, nodes: Any, *, problem: Any = None) -> list[Explanation]:
+class Explanations(list[Explanation]):
+    """Explanations of some nodes."""
+
+    def __repr__(self) -> str:
+        return "\n".join(map(repr, self))
+
+    def _repr_html_(self) -> str:
+        return "".join(one._repr_html_() for one in self)
+
+
+def why(model: Any, nodes: Any, *, problem: Any = None) -> "Explanations":
     """Explain predictions as exact sums of shares.
 
     The scores of ``AutoClassifier``, of ``EmbeddingClassifier`` with a ridge, of ``LabelSpreading`` and of
@@ -209,7 +204,8 @@ def why(model: Any, nodes: Any, *, problem: Any = None) -> list[Explanation]:
 
     Returns
     -------
-    list of Explanation
+    Explanations
+        A list with an :class:`Explanation` for each node; a notebook shows their pictures.
 
     Examples
     --------
@@ -234,9 +230,9 @@ def why(model: Any, nodes: Any, *, problem: Any = None) -> list[Explanation]:
         sums = _sums(model, chosen)
         explained = [_explain(model, int(node), one) for node, one in zip(chosen, sums, strict=True)]
     if problem is None:
-        return explained
+        return Explanations(explained)
     names = problem.feature_names or None
-    return [replace(one, node_ids=ids, feature_names=names) for one in explained]
+    return Explanations(replace(one, node_ids=ids, feature_names=names) for one in explained)
 
 
 def unwrapped(model: Any) -> Any:

@@ -4,9 +4,21 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from html import escape
 from itertools import pairwise
+from typing import Any
 
-from gssl.selection.why import Voice
 from gssl.wording import elided
+
+# the style of a picture outside a page of gssl, such as in a notebook, light or dark
+_STYLE = (
+    "svg.near{max-width:32rem;display:block;font:12.5px sans-serif}"
+    "svg.near text{fill:currentColor;white-space:pre}"
+    "svg.near text.quiet,svg.near text.share{opacity:.65}"
+    "svg.near path{fill:none;stroke:currentColor;opacity:.4}"
+    "svg.near path.apart{stroke-dasharray:4 3}svg.near path.lead{stroke-dasharray:1 3}"
+    "svg.near circle{fill:var(--color,#888);stroke:currentColor}svg.near circle.guess{fill-opacity:.35}"
+)
+# colours of classes there
+_COLOURS = ("#2a78d6", "#e07b00", "#2e9e5b", "#c2410c", "#7c5cd6", "#b3457c", "#8a6d3b", "#5f7d8c")
 
 # number of labels shown for the prediction, and again against it
 _EACH = 4
@@ -28,6 +40,42 @@ class Mark:
     label: str
     color_index: int
     given: bool
+
+
+@dataclass(frozen=True)
+class Voice:
+    """The contribution of one label to a prediction.
+
+    Attributes
+    ----------
+    node : int
+    label : its class
+    share : float
+        Its contribution to the lead of the predicted class over the runner-up.
+    path : tuple of int, or None
+        The inner nodes of a shortest path from the explained node. None if there is no path.
+    """
+
+    node: int
+    label: Any
+    share: float
+    path: tuple[int, ...] | None
+
+
+def draw_alone(
+    node: int, predicted: str, runner_up: str, voices: Sequence[Voice], names: Callable[[int], str]
+) -> str:
+    """Return the picture with its style, for a notebook; inner nodes of paths have no class."""
+    labels = {voice.node: str(voice.label) for voice in voices}
+    classes = list(dict.fromkeys((predicted, runner_up, *labels.values())))
+
+    def mark(k: int) -> Mark:
+        label = predicted if k == node and k not in labels else labels.get(k, "")
+        code = classes.index(label) % len(_COLOURS) if label else -1
+        return Mark(names(k), label, code, k in labels)
+
+    picture = draw_neighbourhood(node, predicted, runner_up, voices, mark, _COLOURS)
+    return f"<style>{_STYLE}</style>{picture}" if picture else ""
 
 
 def draw_neighbourhood(

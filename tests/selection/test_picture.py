@@ -3,7 +3,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from gssl.report.neighbourhood import Mark, draw_neighbourhood
+from gssl.selection.picture import Mark, draw_neighbourhood
 from gssl.selection.why import Voice
 from gssl.wording import elided
 
