@@ -111,3 +111,14 @@ def test_a_new_fit_forgets_the_frame(people):
     model = gssl.SGC().fit(frame, adjacency=A)
     model.fit(model.embedding_, adjacency=A)
     assert not hasattr(model, "preparation_")
+
+
+def test_a_column_of_fit_must_be_there_and_labels_may_be_a_series():
+    pl = pytest.importorskip("polars")
+    X = pl.DataFrame({"age": [1.0, 2.0, 8.0, 9.0], "job": ["x", "x", "y", "y"]})
+    A = np.eye(4)[[1, 0, 3, 2]]
+    y = pl.Series(["young", None, "old", None])
+    model = gssl.EmbeddingClassifier(gssl.SGC(), head="ridge").fit(X, y, adjacency=A)
+    assert model.transduction_.tolist() == ["young", "young", "old", "old"]
+    with pytest.raises(ValueError, match="X has no column 'age', which it had in fit"):
+        model.predict(X.drop("age"), adjacency=A)

@@ -266,3 +266,47 @@ def test_a_graph_object_takes_features_and_labels_of_tables(tmp_path):
     assert gssl.read(graph, labels=str(tmp_path / "l.csv")).y.tolist() == ["cook", None, None, "spy"]
     with pytest.raises(ValueError, match="features names 1 id that the graph does not have: 'eve'"):
         gssl.read(graph, features=pd.DataFrame({"id": ["eve", "ann"], "x": [1.0, 2.0]}), strict=True)
+
+
+def test_a_problem_in_another_order_is_not_taken_for_that_of_fit(tmp_path):
+    rng = np.random.default_rng(0)
+    names = np.array([f"n{k}" for k in range(30)])
+    links = {"src": rng.choice(names, 60), "dst": rng.choice(names, 60)}
+    known = {"id": names[:8], "label": np.array(["a", "b"])[np.arange(8) % 2]}
+    pd = pytest.importorskip("pandas")
+    frames = pd.DataFrame(links), pd.DataFrame(known)
+    problem = gssl.read(frames[0], labels=frames[1], nodes=pd.DataFrame({"id": names}))
+    other = gssl.read(frames[0], labels=frames[1], nodes=pd.DataFrame({"id": names[::-1]}))
+    model = gssl.LabelSpreading().fit(problem)
+    for call in (
+        lambda: gssl.suggest(model, 3, problem=other),
+        lambda: gssl.audit(model, problem=other),
+        lambda: gssl.why(model, "n9", problem=other),
+        lambda: gssl.save(model, tmp_path / "m.gssl", problem=other),
+    ):
+        with pytest.raises(
+            ValueError, match="its nodes in another order than fit had them: give that of fit"
+        ):
+            call()
+    assert len(gssl.suggest(model, 3, problem=problem)) == 3
+
+
+def test_frames_without_ids_or_with_several_levels_are_told(tmp_path):
+    pd = pytest.importorskip("pandas")
+    links = pd.DataFrame({"src": [0, 1], "dst": [1, 2]})
+    problem = gssl.read(links, features=pd.DataFrame({"x": [0.5, 1.5, 2.5], "who": ["a", "b", "c"]}))
+    assert "features: no column has ids, so the index of the frame is taken." in problem.notes
+    levels = pd.DataFrame({"x": [1.0, 2.0]}, index=pd.MultiIndex.from_tuples([(0, "a"), (1, "b")]))
+    with pytest.raises(ValueError, match=r"features: the frame has an index of 2 levels, .* reset_index\(\)"):
+        gssl.read(links, features=levels)
+
+
+def test_a_column_of_gaps_only_is_read(tmp_path):
+    pd = pytest.importorskip("pandas")
+    links = pd.DataFrame({"src": ["a", "b"], "dst": ["b", "c"]})
+    people = pd.DataFrame({"id": ["a", "b", "c"], "hole": [None] * 3, "x": [1.0, 2.0, 4.0]})
+    people.to_parquet(tmp_path / "f.parquet")
+    for features in (people, str(tmp_path / "f.parquet")):
+        problem = gssl.read(links, features=features)
+        assert problem.feature_names[:2] == ("hole", "x")
+        assert not problem.features[:, 0].any()

@@ -155,7 +155,8 @@ def test_columns_have_names_and_unknown_changes_are_empty(spoiled):
 
 def test_a_problem_names_the_labels(spoiled):
     model = spoiled[3]
-    problem = SimpleNamespace(node_ids=[f"n{k}" for k in range(150)])
+    ids, A = [f"n{k}" for k in range(150)], model._fit_inputs.A
+    problem = SimpleNamespace(node_ids=ids, adjacency=A)
     report = audit(model, changes=1, problem=problem)
     assert report.to_dict()["id"][0] == f"n{report.nodes[0]}"
     first, second = report.text(2).splitlines()

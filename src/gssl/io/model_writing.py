@@ -10,7 +10,7 @@ from scipy.sparse import csr_array, issparse
 from gssl.io.model_checks import check_steps, storable
 from gssl.io.model_data import input_bytes, is_in_files, pack_graph, pack_kinds, pack_recipe, pack_texts
 from gssl.io.problem import Problem
-from gssl.methods.inputs import FittedParameters
+from gssl.methods.inputs import FittedParameters, has_graph_of_fit
 from gssl.methods.labels import UNLABELLED
 from gssl.methods.stored import Stored, stored_attributes
 from gssl.selection import AutoClassifier, CalibratedClassifier
@@ -163,6 +163,8 @@ def _stores_inputs(model: Any, problem: Problem | bool) -> bool:
             f"the problem has {len(problem.node_ids):,} nodes and the model was fitted to "
             f"{inputs.A.shape[0]:,}: give the problem of the fit."
         )
+    if isinstance(problem, Problem) and not has_graph_of_fit(model, problem.adjacency):
+        raise ValueError("the problem has its nodes in another order than fit had them: give that of fit.")
     return True
 
 

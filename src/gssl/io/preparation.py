@@ -285,6 +285,11 @@ def prepare_frame(frame: Any, kept: str | None) -> tuple[Any, str]:
     known = None if kept is None else Preparation.from_json(kept)
     table: Any = nw.from_native(frame).lazy().collect()
     names = [str(name) for name in table.columns]
+    absent = [] if known is None else sorted(known.encoding.columns - {*names})
+    if absent:
+        raise ValueError(
+            f"X has no column {quoted(absent[0])}, which it had in fit: give the same columns as there."
+        )
     id = next(name for name in map("row{}".format, count()) if name not in names)
     numbered = NamedFrame(table.with_row_index(id).to_native(), "X")
     encoding = None if known is None else known.encoding

@@ -12,6 +12,7 @@ from gssl.graph.mapped import nonzero_rows
 from gssl.io.edge_sides import NodeKinds
 from gssl.io.predictions import Predictions, list_predictions, predict_graph
 from gssl.io.preparation import Preparation
+from gssl.methods.inputs import has_graph_of_fit
 from gssl.methods.labels import decode_labels
 from gssl.operators import dense
 
@@ -78,9 +79,14 @@ class Problem:
 
 
 def is_problem_of_fit(model: Any, problem: Problem, *, begins: bool = False) -> bool:
-    """Return whether a problem has, or begins with, the nodes of a model's fit, judged by their labels."""
+    """Return whether a problem has, or begins with, the nodes of a model's fit.
+
+    That is judged by their labels and, unless there may be more nodes, by their numbers of links.
+    """
     expected, y = decode_labels(model.classes_, model.fit_codes), problem.y
     if len(y) < len(expected) or (len(y) > len(expected) and not begins):
+        return False
+    if not begins and not has_graph_of_fit(model, problem.adjacency):
         return False
     codes = model.fit_codes.tolist()
     return all(

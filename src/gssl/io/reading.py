@@ -201,8 +201,13 @@ def _by_role(source: Any, role: str, id_column: str | None) -> Any:
     from gssl.io.data_frames import NamedFrame
 
     index = getattr(source, "index", None)
-    if role == "edges" or backend_of(source) != "pandas" or index is None or index.nlevels > 1:
+    if role == "edges" or backend_of(source) != "pandas" or index is None:
         return NamedFrame(source, role)
+    if index.nlevels > 1:
+        raise ValueError(
+            f"{role}: the frame has an index of {index.nlevels} levels, and ids are one column: use "
+            "reset_index()."
+        )
     table = source.to_frame() if hasattr(source, "to_frame") else source
     named = index.name is not None and index.name not in table.columns
     texts = index.dtype == object or str(index.dtype) == "str"
@@ -211,6 +216,8 @@ def _by_role(source: Any, role: str, id_column: str | None) -> Any:
     fractions = len(table.columns) and table.dtypes.iloc[0].kind == "f" and not _ID_NAMES & {*table.columns}
     if id_column in table.columns or not (named or texts or fractions or notes):
         return NamedFrame(table, role)
+    if not (named or texts or notes):
+        notes = (f"{role}: no column has ids, so the index of the frame is taken.",)
     # the column of ids comes first, whatever its name
     return NamedFrame(table.reset_index(names=[index.name if named else "id"]), role, notes)
 

@@ -207,8 +207,10 @@ def is_text(column: Column) -> bool:
 
 def is_number(column: Column) -> bool:
     """Return whether a column holds numbers or booleans."""
-    # match the whole type: INTEGER[] and ENUM('MINT') contain INT as well
-    return bool(re.fullmatch(r"BOOLEAN|FLOAT|DOUBLE|[A-Z]*INT(EGER)?|DECIMAL(\([0-9, ]+\))?", column.type))
+    # match the whole type: INTEGER[] and ENUM('MINT') contain INT as well; "NULL" has nothing but gaps
+    return bool(
+        re.fullmatch(r"\"NULL\"|BOOLEAN|FLOAT|DOUBLE|[A-Z]*INT(EGER)?|DECIMAL(\([0-9, ]+\))?", column.type)
+    )
 
 
 def encode_texts(

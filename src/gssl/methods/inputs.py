@@ -217,7 +217,16 @@ def ids_of_fit(model: Any, problem: Any) -> np.ndarray | None:
         raise ValueError(
             f"the problem has {len(ids):,} nodes and the model was fitted to {n:,}: give the problem of fit."
         )
+    if not has_graph_of_fit(model, problem.adjacency):
+        raise ValueError("the problem has its nodes in another order than fit had them: give that of fit.")
     return ids
+
+
+def has_graph_of_fit(model: Any, A: Any) -> bool:
+    """Return whether a graph may be that of fit: its nodes have the same numbers of links, in order."""
+    inputs = getattr(model, "_fit_inputs", None)
+    # a copied model does not hold its graph
+    return inputs is None or np.array_equal(np.diff(inputs.A.indptr), np.diff(A.indptr))
 
 
 def find_nodes(nodes: Any, ids: np.ndarray | None) -> Any:

@@ -130,8 +130,8 @@ def _read_labels(y: Any) -> np.ndarray:
         raise ValueError("requires y to be passed, but the target y is None: give a label or −1 per node.")
     refuse_mask(y, "y")
     if hasattr(y, "to_numpy") and not isinstance(getattr(y, "dtype", None), np.dtype):
-        # a pandas extension type: NumPy would turn its missing values into numbers or text
-        y = y.to_numpy(dtype=object)
+        # of pandas, NumPy would turn the missing values of extension types into numbers or text
+        y = np.array(y.to_list() if hasattr(y, "to_list") else y.to_numpy(dtype=object), dtype=object)
     elif isinstance(y, list | tuple):
         # NumPy would convert numbers among text to text
         y = np.fromiter(y, dtype=object, count=len(y))
