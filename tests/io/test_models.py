@@ -505,8 +505,8 @@ def test_one_part_that_does_not_fit_is_refused(rewritten, name, change, message)
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        ({"version": 99}, "is a model of format 99, .* reads format 3: update gssl"),
-        ({"version": 1}, "is a model of format 1, .* reads format 3: fit the model again and save it"),
+        ({"version": 99}, "is a model of format 99, .* reads formats 2 and 3: update gssl"),
+        ({"version": 1}, "is a model of format 1, .* reads formats 2 and 3: fit the model again and save it"),
         ({"format": "other"}, "not a gssl model"),
     ],
 )

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gssl.io import assemble, read_edges
-from gssl.io.pair_merging import GrowingArray, PairMerging, Pairs
+from gssl.io.pair_merging import GrowingArray, PairMerging, Pairs, merge_edges
 
 EDGES = st.lists(
     st.tuples(
@@ -58,3 +58,11 @@ def test_pairs_are_sorted_by_key_and_then_by_weight():
     assert ordered.key.tolist() == [3, 3, 5, 7, 7, 7]
     assert ordered.weight.tolist() == [0.5, 1.0, 2.0, 0.1, 0.2, 0.3]
     assert Pairs(key).sorted().key.tolist() == [3, 3, 5, 7, 7, 7]
+
+
+def test_no_edges_are_an_empty_graph():
+    none = np.empty(0, dtype=np.int64)
+    graph, facts = merge_edges(none, none, np.empty(0), 3)
+    assert (graph.shape, graph.nnz, facts.isolated) == ((3, 3), 0, 3)
+    zero, _ = merge_edges(np.array([0]), np.array([1]), np.zeros(1), 3)
+    assert zero.nnz == 0

@@ -185,3 +185,19 @@ def test_new_nodes_without_features_get_zeros(kind):
     assert issparse(joined.features) == issparse(known.features)
     assert joined.features.dtype == known.features.dtype
     assert dense(joined.features).tolist() == [[1], [2], [0]]
+
+
+@pytest.mark.parametrize("strict", [False, True])
+def test_labels_that_are_all_missing_and_of_other_nodes_are_named(strict):
+    with pytest.raises(ValueError, match="labels has labels for 1 id that the graph does not have: 'x'"):
+        assemble(edges([("a", "b")]), labels=labels(x=None), strict=strict)
+    assert len(assemble(edges([("a", "b")]), labels=labels(a="l", x=None), strict=True).node_ids) == 3
+
+
+def test_the_kinds_of_new_nodes_are_kept():
+    pairs = "SELECT unnest(['1', '2']) AS user, unnest(['1', '3']) AS item"
+    known = assemble(read_edges(pairs))
+    new = assemble(read_edges("SELECT '4' AS user, '3' AS item"), known=known)
+    joined, _ = extend(known, new)
+    assert joined.kinds.sides(joined.node_ids).tolist().count(0) == 3
+    assert extend(known, from_scipy([[0.0]], node_ids=["z"]))[0].kinds is known.kinds

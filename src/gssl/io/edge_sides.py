@@ -86,7 +86,8 @@ def _prefix_sql(end: str) -> str:
 class NodeKinds:
     """Two kinds of nodes that may have ids in common, by the columns of the edges that name them.
 
-    It learns the ids of new nodes: of two kinds, the one named first has the id without a prefix.
+    It learns the ids of new nodes. Where an id is new to both kinds, the first node that names it has it
+    without a prefix.
     """
 
     columns: tuple[str, ...]

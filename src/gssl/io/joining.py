@@ -147,13 +147,11 @@ class _Join:
         new = new & ~self._is_known(part.ids)
         if not new.any():
             return
-        refused = new & self._given(part) if self.strict else new
-        unknown = list(part.ids[refused])
-        ids = f"{listed(unknown)}{spelling_hint(unknown, self._has)}"
-        if (self.strict and unknown) or new.all():
-            raise ValueError(self._refusal(part, counted(len(unknown), "id"), ids))
-        count = counted(int(np.count_nonzero(new)), "id")
-        ids = ids or listed(part.ids[new])
+        refused = new & (self.strict & self._given(part))
+        unknown = list(part.ids[refused if refused.any() else new])
+        count, ids = counted(len(unknown), "id"), f"{listed(unknown)}{spelling_hint(unknown, self._has)}"
+        if refused.any() or new.all():
+            raise ValueError(self._refusal(part, count, ids))
         if self.nodes is not None:
             self.notes.append(f"{part.name}: added {count} that {self.nodes.name} does not list: {ids}.")
         elif not isinstance(part, Edges):

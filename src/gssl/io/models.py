@@ -257,7 +257,7 @@ def _read_file(path: str | Path, arrays: bool = True) -> tuple[dict[str, Any], d
         advice = "update gssl" if version > VERSION else "fit the model again and save it"
         raise ValueError(
             f"{path} is a model of format {quoted(version)}, written by gssl {quoted(metadata.get('gssl'))}, "
-            f"and this version reads format {VERSION}: {advice}."
+            f"and this version reads formats {_OLDEST} and {VERSION}: {advice}."
         )
     return metadata, tensors
 

@@ -142,7 +142,7 @@ def merge_edges(
     """Return the graph of edges between node numbers, without self-loops and zeros, and what was odd."""
     kept, zeros = source != target, 0
     self_loops = len(kept) - int(np.count_nonzero(kept))
-    weighted = weights is not None and bool(((weights != 0) & (weights != 1)).any() or weights.max() != 1)
+    weighted = weights is not None and bool(((weights != 0) & (weights != 1)).any())
     if weights is not None:
         zeros = len(weights) - int(np.count_nonzero(weights))
         self_loops = int(np.count_nonzero(~kept & (weights != 0)))

@@ -114,7 +114,8 @@ def extend(known: Problem, new: Problem) -> tuple[Problem, np.ndarray]:
     Parameters
     ----------
     known, new : Problem
-        In memory, with the same features. If ``new`` has none, its nodes get zeros.
+        In memory, with the same features. If ``new`` has none, its nodes get zeros. Labels of ``new`` are not
+        used.
 
     Returns
     -------
@@ -156,6 +157,7 @@ def extend(known: Problem, new: Problem) -> tuple[Problem, np.ndarray]:
         features=X,
         y=np.concatenate([known.y, np.full(n_fresh, None, dtype=object)]),
         notes=new.notes,
+        kinds=new.kinds or known.kinds,
     ), positions
 
 

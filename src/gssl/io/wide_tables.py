@@ -95,7 +95,7 @@ class _Number:
 class WideTable:
     """A table with a row for each node: an id and numbers, categories, lists or text.
 
-    A copy in DuckDB is read as a whole; a few columns at a time are read from the source.
+    All features at once are read from a copy in DuckDB; a few columns at a time, from the source itself.
     """
 
     sparse = None
