@@ -71,3 +71,14 @@ def test_a_broken_array_file(write, content):
     for name in ("x.npy", "x.npz"):
         with pytest.raises(ValueError, match=r"not a whole NumPy file|Python objects"):
             read_features(write(name, content), ids=["a"])
+
+
+def test_an_array_file_is_found_by_a_glob_or_in_the_home_folder(tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    arrays = {"ids": np.array(["a", "b"]), "features": np.eye(2)}
+    np.savez(tmp_path / "x1.npz", **arrays)
+    for source in ("~/x1.npz", str(tmp_path / "x*.npz")):
+        assert read_features(source).ids.tolist() == ["a", "b"]
+    np.savez(tmp_path / "x2.npz", **arrays)
+    with pytest.raises(ValueError, match=r"x\*\.npz matches 2 files: name one\."):
+        read_features(str(tmp_path / "x*.npz"))

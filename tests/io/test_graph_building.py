@@ -269,3 +269,9 @@ def test_millions_of_edges_are_built_within_the_budget(tmp_path):
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert 1024 * int(done.stdout) < 400e6
     same(open_graph_store(tmp_path / "store"), assemble(read_edges(file)))
+
+
+def test_a_query_that_returns_other_rows_each_time_runs_once(tmp_path):
+    one, other = (f"'{end}' || (random() * 1e9)::BIGINT AS {end}" for end in ("src", "dst"))
+    store = build_graph_store(f"SELECT {one}, {other} FROM range(100)", tmp_path / "store")
+    assert store.n_edges == 100

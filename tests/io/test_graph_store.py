@@ -82,3 +82,11 @@ def test_ids_of_another_graph_are_refused(tmp_path):
     for look in (lambda: again.node_ids, lambda: again.nodes(["a"]), lambda: again.ids([0])):
         with pytest.raises(ValueError, match=r"ids.parquet has 3 ids for 2 nodes: build the store again\."):
             look()
+
+
+def test_brackets_in_the_name_of_a_folder_are_no_glob(write, tmp_path):
+    for folder, end in (("a1", "x"), ("a[1]", "y")):
+        edges = write(f"{folder}/e.csv", f"source,target\ns,{end}\n")
+        nodes = write(f"{folder}/n.csv", f"id\n{end}\ns\n")
+        build_graph_store(edges, tmp_path / folder / "store", nodes=nodes)
+    assert open_graph_store(tmp_path / "a[1]" / "store").node_ids.tolist() == ["y", "s"]

@@ -712,3 +712,10 @@ def test_tables_are_checked_against_a_saved_model(tmp_path):
     for model_file, tables in others:
         with pytest.raises(ValueError, match="was fitted to other nodes or labels than these"):
             model_file.find_problem(tables)
+
+
+def test_a_glob_of_several_models_is_refused(tmp_path):
+    for name in ("a.gssl", "b.gssl"):
+        (tmp_path / name).write_bytes(b"")
+    with pytest.raises(ValueError, match=r"\*\.gssl matches 2 files: name one\."):
+        gssl.load(tmp_path / "*.gssl")

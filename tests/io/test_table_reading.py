@@ -1,5 +1,6 @@
 """Reading tables from all sources, and errors for bad ones."""
 
+import pandas as pd
 import pytest
 
 from gssl.io import read_edges
@@ -127,3 +128,19 @@ def test_a_first_line_that_recurs_far_below_is_data(write, pairs):
     edges = read_edges(write("e.csv", "alice,bob\n" + rows + "zzz,alice\n"))
     assert ("alice", "bob") in pairs(edges)
     assert len(edges.source) == 678
+
+
+def test_a_file_may_be_named_like_a_query_or_an_option(write, pairs, tmp_path, monkeypatch):
+    write("with labels.csv", "src,dst\na,b\n")
+    write("header=true.csv", "alice,bob\nbob,carol\n")
+    monkeypatch.chdir(tmp_path)
+    assert pairs(read_edges("with labels.csv")) == [("a", "b")]
+    assert pairs(read_edges("header=true.csv")) == [("alice", "bob"), ("bob", "carol")]
+
+
+def test_brackets_in_names_are_no_glob(tmp_path, pairs):
+    for name, end in (("a1", "x"), ("a[1]", "y")):
+        (tmp_path / name).mkdir()
+        pd.DataFrame({"src": ["s"], "dst": [end]}).to_parquet(tmp_path / name / "e.parquet")
+    (tmp_path / "a1" / "e.parquet").write_bytes(b"not a table")
+    assert pairs(read_edges(tmp_path / "a[1]" / "e.parquet")) == [("s", "y")]

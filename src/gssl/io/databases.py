@@ -20,6 +20,7 @@ from gssl.io.table_reading import (
     is_query,
     most_bytes,
     sql_name,
+    sql_path,
     sql_string,
 )
 from gssl.wording import listed, printable, quoted, shortened
@@ -203,7 +204,7 @@ def _copy_duckdb(file: Path, sql: str, connection: Any, folder: Path) -> tuple[d
     count = connection.execute(f"COPY ({rows} LIMIT {most + 1}) TO {sql_string(str(part))}").fetchone()[0]
     if count > most:
         raise _endless(file)
-    stored = connect().execute(f"DESCRIBE SELECT * FROM read_parquet({sql_string(str(part))})").fetchall()
+    stored = connect().execute(f"DESCRIBE SELECT * FROM read_parquet({sql_path(part)})").fetchall()
     columns = [Column(column, kind) for column, kind, *_ in stored]
     return dict(zip(_distinct(names, file), columns, strict=True)), []
 

@@ -14,7 +14,7 @@ from gssl.io.feature_blocks import Block, plan_blocks
 from gssl.io.graph_store import GraphStore
 from gssl.io.numpy_files import csr_from_parts, map_npy, read_npz
 from gssl.io.table_columns import check_distinct
-from gssl.io.table_reading import find_files
+from gssl.io.table_reading import find_file
 from gssl.scale.columns import read_columns
 from gssl.wording import quoted, reason
 
@@ -31,9 +31,9 @@ class ArrayFile:
     id = None
 
     def __init__(self, path: Path, ids: Any = None) -> None:
-        self.path, self.name, self.notes = path, str(path), list[str]()
+        self.path = path = find_file(path)
+        self.name, self.notes = str(path), list[str]()
         self.encoding = Encoding()
-        find_files(path)
         names = None
         if path.suffix.lower() == ".npy":
             self.matrix: Any = _load(path)

@@ -15,7 +15,7 @@ from gssl.io.atomic import whole_folder
 from gssl.io.edge_coding import EdgeCoding
 from gssl.io.edge_sides import ambiguous_id_error
 from gssl.io.edge_tables import EdgeFacts
-from gssl.io.graph_store import GraphStore, open_graph_store, write_manifest
+from gssl.io.graph_store import GraphStore, numbered_rows, open_graph_store, write_manifest
 from gssl.io.pair_merging import GrowingArray, PairMerging, Pairs
 from gssl.io.table_columns import IDS, missing_id_notes, pick_column, text_sql
 from gssl.io.table_reading import Table, find_files, is_query, open_table, split_inside, sql_string
@@ -107,6 +107,9 @@ def build_graph_store(
         with closing(table.connection):
             _open_database(table, folder, budget - _BASE, threads)
             coding = EdgeCoding(table, columns, two_sided=two_sided, strict=strict, database=_DATABASE)
+            if table.relation.startswith("("):
+                # a query may return other rows each time
+                coding.copy_texts()
             n_nodes = _number_nodes(coding, nodes, header, folder)
             coding.number_edges(nodes_listed=nodes is not None)
             _write_ids(coding, folder)
@@ -159,9 +162,11 @@ def _number_nodes(coding: EdgeCoding, nodes: Any, header: bool | None, folder: P
         ids = f"SELECT {text_sql(listing, name)} AS id FROM {listing.relation}"
         listing.execute(f"COPY ({ids}) TO {sql_string(str(path))}")
         _check_nodes(listing, name, path)
-    n_nodes = coding.number_nodes(None if listing is None else f"SELECT id FROM {_rows_of(path)} {_IN_ORDER}")
+    n_nodes = coding.number_nodes(
+        None if listing is None else f"SELECT id FROM {numbered_rows(path)} {_IN_ORDER}"
+    )
     if listing is not None and coding.split:
-        shared = f"SELECT min(id) FROM {_rows_of(path)} SEMI JOIN {_DATABASE}.shared USING (id)"
+        shared = f"SELECT min(id) FROM {numbered_rows(path)} SEMI JOIN {_DATABASE}.shared USING (id)"
         node = coding.table.fetch_row(shared)[0]
         if node is not None:
             # it lists all nodes, so that the name of its column cannot tell the kind of one
@@ -175,17 +180,13 @@ def _number_nodes(coding: EdgeCoding, nodes: Any, header: bool | None, folder: P
     return n_nodes
 
 
-def _rows_of(path: Path) -> str:
-    return f"read_parquet({sql_string(str(path))}, file_row_number = true)"
-
-
 def _check_nodes(listing: Table, name: str, path: Path) -> None:
     """Raise on rows of a table of nodes without an id, and on ids that it repeats."""
-    row = listing.fetch_row(f"SELECT min(file_row_number) FROM {_rows_of(path)} WHERE id IS NULL")[0]
+    row = listing.fetch_row(f"SELECT min(file_row_number) FROM {numbered_rows(path)} WHERE id IS NULL")[0]
     if row is not None:
         raise listing.missing_id_error(row, name)
     twice = listing.fetch_row(
-        f"SELECT id FROM {_rows_of(path)} GROUP BY id HAVING count(*) > 1 ORDER BY min(file_row_number) "
+        f"SELECT id FROM {numbered_rows(path)} GROUP BY id HAVING count(*) > 1 ORDER BY min(file_row_number) "
         "LIMIT 1"
     )
     if twice is not None:

@@ -14,7 +14,7 @@ from gssl.graph.simplify import declare_simple
 from gssl.io.edge_sides import NodeKinds
 from gssl.io.edge_tables import EdgeFacts
 from gssl.io.numpy_files import map_npy
-from gssl.io.table_reading import Table, connect, sql_string
+from gssl.io.table_reading import Table, connect, sql_path
 from gssl.wording import counted, printable, shortened
 
 _FORMAT = "gssl graph store"
@@ -182,7 +182,12 @@ def open_graph_store(directory: str | Path) -> GraphStore:
 
 def id_relation(store: GraphStore) -> str:
     """Return the SQL relation of the ids; its ``file_row_number`` is the node number."""
-    return f"read_parquet({sql_string(str(store.directory / 'ids.parquet'))}, file_row_number = true)"
+    return numbered_rows(store.directory / "ids.parquet")
+
+
+def numbered_rows(file: Path) -> str:
+    """Return the SQL relation of the rows of a Parquet file, with their ``file_row_number`` from 0."""
+    return f"read_parquet({sql_path(file)}, file_row_number = true)"
 
 
 def write_manifest(

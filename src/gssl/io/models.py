@@ -17,7 +17,7 @@ from gssl.io.model_reading import Reader, read_problem
 from gssl.io.model_writing import Writer
 from gssl.io.preparation import Preparation
 from gssl.io.problem import Problem, positions_of
-from gssl.io.table_reading import find_files
+from gssl.io.table_reading import find_file
 from gssl.wording import quoted, reason
 
 FORMAT = "gssl-model"
@@ -233,7 +233,7 @@ def _settings(metadata: dict[str, Any], path: str | Path) -> dict[str, str]:
 
 def _read_file(path: str | Path, arrays: bool = True) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """Read a file, or only its description; raise unless it is a model in the current format."""
-    (file,) = find_files(Path(path))
+    file = find_file(Path(path))
     text, tensors = "{}", {}
     try:
         with safe_open(file, framework="np") as stored:

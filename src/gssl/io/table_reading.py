@@ -199,7 +199,7 @@ def _refuse_wide_claims(files: Sequence[Path]) -> None:
     """Raise if the footer of a Parquet file claims far more cells than the file has bytes."""
     table = Table(str(files[0]), {}, "", connect(), tuple(files))
     for file in files:
-        about = sql_string(str(file))
+        about = sql_path(file)
         rows = table.fetch_row(f"SELECT num_rows FROM parquet_file_metadata({about})")
         columns = table.fetch_row(f"SELECT count(*) FROM parquet_schema({about}) WHERE num_children IS NULL")
         n_bytes, packed = 8 * int(rows[0] or 0) * int(columns[0]), file.stat().st_size
@@ -256,7 +256,10 @@ def _mode(path: Path) -> int:
 
 def is_query(source: Any) -> bool:
     """Return whether a source is an SQL query, not a path."""
-    return isinstance(source, str) and bool(re.match(r"\s*\(?\s*(select|with)\s", source, re.I))
+    if not isinstance(source, str) or not re.match(r"\s*\(?\s*(select|with)\s", source, re.I):
+        return False
+    # a file may be named "with labels.csv"
+    return not S_ISREG(_mode(Path(split_inside(source)[0])))
 
 
 def find_files(source: str | Path) -> list[Path]:
@@ -284,6 +287,14 @@ def find_files(source: str | Path) -> list[Path]:
     raise FileNotFoundError(f"{text} does not exist: check its name and folder.")
 
 
+def find_file(source: str | Path) -> Path:
+    """Return the one file that matches a path or glob."""
+    files = find_files(source)
+    if len(files) > 1:
+        raise ValueError(f"{source} matches {len(files)} files: name one.")
+    return files[0]
+
+
 def connect() -> Any:
     """Open a new DuckDB connection that keeps row order and loads no extensions from the network."""
     import duckdb
@@ -307,6 +318,11 @@ def interruptible() -> Iterator[None]:
 def sql_string(text: str) -> str:
     """Return a text as an SQL literal."""
     return "'" + text.replace("'", "''") + "'"
+
+
+def sql_path(file: Path) -> str:
+    """Return the path of a file as an SQL literal; DuckDB would take brackets in it for a glob."""
+    return sql_string(escape(str(file)))
 
 
 def sql_name(text: str) -> str:
@@ -405,7 +421,7 @@ def _open_text(name: str, files: Sequence[Path], header: bool | None) -> Table:
         table.columns = _text_columns(dialect)
         assert table.dialect is not None
         table.dialect = replace(table.dialect, header=dialect.header, names=dialect.names)
-        table.relation = table.relation.replace("header=true", f"header={str(dialect.header).lower()}", 1)
+        table.relation = _read_csv(table.files, table.dialect)
         what = "names the columns" if dialect.header else "is taken as data"
         table.notes.append(f"{name}: the first line {what}.")
     return table
@@ -461,7 +477,7 @@ def _read_csv(files: Sequence[Path], dialect: Dialect) -> str:
 
 
 def _sql_list(files: Iterable[Path]) -> str:
-    return "[" + ", ".join(sql_string(escape(str(file))) for file in files) + "]"
+    return "[" + ", ".join(sql_path(file) for file in files) + "]"
 
 
 def _suffix(file: Path) -> str:
