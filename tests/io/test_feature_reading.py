@@ -57,6 +57,16 @@ def test_a_list_column(tmp_path, write, form):
     np.testing.assert_array_equal(dense(features), [[1, 2], [3, 4.5]])
 
 
+def test_a_list_as_numpy_writes_it(write):
+    file = write(
+        "f.csv", 'id,v\na,[1. 2. 3.]\nb,"[ 4.e+00 -5.\n  6.5 ]"\nc,\nd,"[NA, None,]"\ne,"[7 , nan,8]"\n'
+    )
+    features = read_features(file)
+    assert features.names == ("v[0]", "v[1]", "v[2]")
+    gap = [np.nan] * 3
+    np.testing.assert_array_equal(dense(features), [[1, 2, 3], [4, -5, 6.5], gap, gap, [7, np.nan, 8]])
+
+
 def test_text_becomes_words(write):
     file = write("f.csv", "id,abstract,label\na,graph graph theory,x\nb,,y\nc,a theory of cats,\n")
     features = read_features(file, text="abstract")
@@ -84,6 +94,9 @@ def test_columns_can_be_chosen(write):
         ("id,x\na,1\nb,2\nc,oops\n", "column 'x' of id 'c' is 'oops', not a finite number"),
         ('id,v\na,"[1,2]"\nb,"[1]"\nc,"[3,4]"\n', "column 'v' of id 'b' is '.1.', not a list of 2 numbers"),
         ('id,v\na,"[1,inf]"\nb,"[1,2]"\n', "column 'v' of id 'a' .*not a list of 2 finite numbers"),
+        ("id,v\na,[a]\nb,[b]\n", "column 'v' of id 'a' is '.a.', not a list of 1 number;"),
+        ('id,v\na,"[1, 2]"\nb,"[3, x]"\n', "column 'v' of id 'b' is '.3, x.', not a list of 2 numbers"),
+        ("id,v\na,[1. 2.]\nb,[1. ... 2.]\n", "column 'v' of id '.' is '.*', not a list of . numbers"),
         ("id,x\na,1\nb,2\na,3\nb,4\n", "more than one row for 'a', 'b'"),
         ("id,x\na,1\n,2\n", "row 2: column 'id' has no id"),
         ("id,x\n", "has no rows"),

@@ -1,5 +1,6 @@
 """Tables with a row of features for each node."""
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -27,8 +28,8 @@ from gssl.io.table_columns import (
     text_cells_sql,
     text_sql,
 )
-from gssl.io.table_reading import Column, Table
-from gssl.wording import counted, listed, listed_counts, quoted, shortened
+from gssl.io.table_reading import Column, Table, sql_string
+from gssl.wording import MISSING, counted, listed, listed_counts, quoted, shortened
 
 # columns that hold labels, not features
 _LABEL_NAMES = ("label", "labels", "class")
@@ -283,15 +284,17 @@ class WideTable:
             return [_Number(name, name, "number" if is_number(column) else "text")]
         lists, relation = _lists_sql(block, name), block.relation
         length = block.fetch_row(f"SELECT mode(len({lists})) FROM {relation}")[0]
-        given = column.sql if column.type.endswith("]") else given_sql(block, name)
+        given, unread = column.sql, "false"
+        if not column.type.endswith("]"):
+            given, unread = given_sql(block, name), _unread_sql(block, name)
         missing = "false" if length is None else f"{given} IS NULL"
         odd = block.fetch_row(
-            f"SELECT row FROM (SELECT len({lists}) AS n, {missing} AS missing, row_number() OVER () - 1 "
-            f"AS row FROM {relation}) WHERE NOT missing AND (n IS NULL OR n <> {length or 0}) "
-            "ORDER BY row LIMIT 1"
+            f"SELECT row FROM (SELECT len({lists}) AS n, {unread} AS unread, {missing} AS missing, "
+            f"row_number() OVER () - 1 AS row FROM {relation}) "
+            f"WHERE NOT missing AND (n IS NULL OR n <> {length or 0} OR unread) ORDER BY row LIMIT 1"
         )
         if odd is not None:
-            wanted = "a list of numbers" if length is None else f"a list of {length} numbers"
+            wanted = "a list of numbers" if length is None else f"a list of {counted(length, 'number')}"
             self._refuse(block, odd[0], name, wanted)
         return [_Number(f"{name}[{j}]", name, "list", j, length) for j in range(length or 0)]
 
@@ -469,7 +472,25 @@ class WideTable:
 
 def _lists_sql(block: Table, name: str) -> str:
     column = block.columns[name]
-    return column.sql if column.type.endswith("]") else f"TRY_CAST({given_sql(block, name)} AS DOUBLE[])"
+    if column.type.endswith("]"):
+        return column.sql
+    return f"TRY_CAST('[' || {_parts_sql(block, name)} || ']' AS DOUBLE[])"
+
+
+def _parts_sql(block: Table, name: str) -> str:
+    """Return the SQL of the parts of a list in text, separated by commas; NumPy writes white space."""
+    inside = f"regexp_replace({given_sql(block, name)}, '^\\[\\s*|\\s*\\]$', '', 'g')"
+    return f"regexp_replace({inside}, '\\s*,\\s*|\\s+', ',', 'g')"
+
+
+def _unread_sql(block: Table, name: str) -> str:
+    """Return the SQL of whether a list in text has a part that is neither a number nor missing."""
+    lists, parts = _lists_sql(block, name), _parts_sql(block, name)
+    missing = sql_string(f"<({'|'.join(map(re.escape, MISSING))}|)>")
+    return (
+        f"len({lists}) - list_count({lists}) > "
+        f"len(regexp_extract_all('<' || replace({parts}, ',', '><') || '>', {missing}))"
+    )
 
 
 def _numbers_sql(block: Table, numbers: list[_Number]) -> str:
