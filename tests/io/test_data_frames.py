@@ -105,3 +105,14 @@ def test_whole_numbers_that_recur_are_no_ids():
 def test_a_frame_stays_in_a_file_within_a_budget():
     people = pd.DataFrame({"id": list("abcd"), "x": [1.0, 2.0, 3.0, 4.0]})
     assert isinstance(gssl.read(LINKS, features=people, memory="1GB").features, np.memmap)
+
+
+@pytest.mark.parametrize("gap", [None, np.nan, pd.NA], ids=str)
+@pytest.mark.parametrize("place", [0, 1])
+def test_lists_are_found_wherever_a_cell_is_missing(gap, place):
+    cells = [np.array([1.0, 2.0]), np.array([3.0, 4.0])]
+    cells.insert(place, gap)
+    features = read_features(pd.DataFrame({"id": list("abc"), "v": cells}))
+    assert features.names == ("v[0]", "v[1]")
+    assert np.isnan(features.matrix[place]).all()
+    np.testing.assert_array_equal(np.delete(features.matrix, place, axis=0), [[1, 2], [3, 4]])

@@ -5,6 +5,7 @@ import pytest
 from scipy.sparse import csr_array, save_npz
 
 from gssl.io import read_features
+from gssl.operators import dense
 
 
 def test_arrays(tmp_path):
@@ -82,3 +83,25 @@ def test_an_array_file_is_found_by_a_glob_or_in_the_home_folder(tmp_path, monkey
     np.savez(tmp_path / "x2.npz", **arrays)
     with pytest.raises(ValueError, match=r"x\*\.npz matches 2 files: name one\."):
         read_features(str(tmp_path / "x*.npz"))
+
+
+@pytest.mark.parametrize("kind", [np.asarray, csr_array])
+def test_columns_of_an_array_are_chosen_by_name(tmp_path, kind):
+    X = kind(np.arange(6.0).reshape(2, 3))
+    parts = {"features": X}
+    if kind is csr_array:
+        parts = {"data": X.data, "indices": X.indices, "indptr": X.indptr, "shape": np.array(X.shape)}
+    np.savez(tmp_path / "x.npz", ids=np.array(["a", "b"]), names=np.array(["p", "q", "r"]), **parts)
+    features = read_features(tmp_path / "x.npz", columns=["r", "p"])
+    assert features.names == ("r", "p")
+    np.testing.assert_array_equal(dense(features.matrix), [[2, 0], [5, 3]])
+    with pytest.raises(ValueError, match=r"x\.npz has no column 's'; it has 'p', 'q', 'r'\."):
+        read_features(tmp_path / "x.npz", columns=["s"])
+
+
+def test_an_array_has_neither_texts_nor_a_column_of_ids(tmp_path):
+    np.savez(tmp_path / "x.npz", ids=np.array(["a", "b"]), features=np.eye(2))
+    with pytest.raises(ValueError, match=r"is an array, which has no column of texts: leave out `text`\."):
+        read_features(tmp_path / "x.npz", text="0")
+    with pytest.raises(ValueError, match=r"is an array, which has its ids apart: name no id column\."):
+        read_features(tmp_path / "x.npz", id="id")

@@ -66,10 +66,11 @@ def _to_array(series: Any) -> np.ndarray:
     cells = series.to_list()
     if series.dtype == nw.Duration:
         return np.array([np.nan if is_missing(cell) else cell / timedelta(days=1) for cell in cells])
+    first = next((cell for cell in cells if not is_missing(cell)), None)
     if isinstance(series.dtype, nw.List | nw.Array):
         cells = [None if cell is None else list(cell) for cell in cells]
-    elif any(isinstance(cell, list | tuple | np.ndarray) for cell in cells[:1]):
-        cells = [None if cell is None else [float(x) for x in cell] for cell in cells]
+    elif isinstance(first, list | tuple | np.ndarray):
+        cells = [None if is_missing(cell) else [float(x) for x in cell] for cell in cells]
     else:
         days = series.dtype == nw.Datetime and all(is_missing(cell) or _is_day(cell) for cell in cells)
         cells = [_to_text(cell.date() if days and not is_missing(cell) else cell) for cell in cells]

@@ -1,7 +1,7 @@
 """Feature matrices in NumPy files, read without pickle."""
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ from gssl.io.numpy_files import csr_from_parts, map_npy, read_npz
 from gssl.io.table_columns import check_distinct
 from gssl.io.table_reading import find_file
 from gssl.scale.columns import read_columns
-from gssl.wording import quoted, reason
+from gssl.wording import listed, quoted, reason
 
 _PARTS = ("data", "indices", "indptr", "shape")
 _KNOWN = {*_PARTS, "format", "features", "ids", "names"}
@@ -30,7 +30,7 @@ class ArrayFile:
     # the ids have no column
     id = None
 
-    def __init__(self, path: Path, ids: Any = None) -> None:
+    def __init__(self, path: Path, ids: Any = None, columns: Sequence[str] | None = None) -> None:
         self.path = path = find_file(path)
         self.name, self.notes = str(path), list[str]()
         self.encoding = Encoding()
@@ -48,6 +48,17 @@ class ArrayFile:
         self._ids = np.asarray(ids)
         _check_ids(self._ids, path, self.matrix.shape[0])
         self.names = _names(names, self.matrix.shape[1], path)
+        if columns is not None:
+            self._choose(columns)
+
+    def _choose(self, columns: Sequence[str]) -> None:
+        """Keep some columns, which are read into memory."""
+        places = {name: k for k, name in enumerate(self.names)}
+        for name in columns:
+            if name not in places:
+                raise ValueError(f"{self.path} has no column {quoted(name)}; it has {listed(places, 7)}.")
+        self.names = tuple(dict.fromkeys(columns))
+        self.matrix = self.matrix[:, [places[name] for name in self.names]]
 
     def _ids_beside(self) -> np.ndarray:
         beside = self.path.with_suffix(".ids.npy")

@@ -167,7 +167,12 @@ def open_features(
     if isinstance(source, str | Path) and Path(source).suffix.lower() in (".npy", ".npz"):
         from gssl.io.feature_arrays import ArrayFile
 
-        return ArrayFile(Path(source), ids)
+        if id is not None or text:
+            what = (
+                "no column of texts: leave out `text`" if id is None else "its ids apart: name no id column"
+            )
+            raise ValueError(f"{source} is an array, which has {what}.")
+        return ArrayFile(Path(source), ids, columns)
     table = open_table(source, header=header, graph_part="nodes")
     texts, encoding = text_columns(text), encoding or Encoding()
     wide = id is not None or columns is not None or texts or not encoding.columns.isdisjoint(table.columns)
