@@ -3,6 +3,7 @@
 import csv
 import sqlite3
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -310,3 +311,83 @@ def test_a_column_of_gaps_only_is_read(tmp_path):
         problem = gssl.read(links, features=features)
         assert problem.feature_names[:2] == ("hole", "x")
         assert not problem.features[:, 0].any()
+
+
+def tensors():
+    return SimpleNamespace(
+        edge_index=np.array([[0, 1, 2], [1, 2, 3]]),
+        x=np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0], [2.0, 0.0]]),
+    )
+
+
+def test_a_graph_object_keeps_its_features_beside_a_table_of_labels():
+    known = gssl.frames.make_frame({"id": ["0", "3"], "label": ["a", "b"]}, "pandas")
+    alone, problem = gssl.read(tensors()), gssl.read(tensors(), labels=known)
+    assert problem.y.tolist() == ["a", None, None, "b"]
+    assert problem.feature_names == alone.feature_names
+    np.testing.assert_allclose(problem.features, alone.features)
+    assert problem.preparation is not None
+    linked = gssl.read(tensors(), labels=known, knn=1)
+    assert linked.adjacency.nnz > problem.adjacency.nnz
+
+
+def test_a_matrix_takes_labels_by_position_beside_a_table(tmp_path):
+    (tmp_path / "f.csv").write_text("id,x\n2,3.5\n1,2.5\n0,1.5\n")
+    A = csr_array(np.eye(3, k=1))
+    problem = gssl.read(A, features=str(tmp_path / "f.csv"), labels=["a", None, "b"], normalize="none")
+    assert problem.y.tolist() == ["a", None, "b"]
+    assert problem.features.ravel().tolist() == [1.5, 2.5, 3.5]
+    (tmp_path / "n.csv").write_text("id\n2\n1\n0\n")
+    assert gssl.read(A, nodes=tmp_path / "n.csv").node_ids.tolist() == ["2", "1", "0"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"graph": "store"}, r"^`graph` cannot be combined with `edges`: leave one out\.$"),
+        ({"text": "story"}, r"^`text` needs a table of features: give `features`\.$"),
+        ({"knn": 2}, r"^`knn` needs features: give `features`\.$"),
+        (
+            {"labels": ["a", "b", "a"]},
+            r"^labels beside a graph object must be a table with the ids of its nodes",
+        ),
+        ({"labels": "club"}, r"^labels beside a graph object must be a table .* leave out `labels`\.$"),
+        (
+            {"features": np.eye(3)},
+            r"^features beside a graph object must be a table .* leave out `features`\.$",
+        ),
+    ],
+    ids=str,
+)
+def test_what_a_graph_object_cannot_take_is_refused(arguments, message):
+    nx = pytest.importorskip("networkx")
+    graph = nx.Graph([("a", "b"), ("b", "c")])
+    nx.set_node_attributes(graph, "x", "club")
+    with pytest.raises(ValueError, match=message):
+        gssl.read(graph, **arguments)
+    if "knn" not in arguments and arguments.get("labels") != "club":
+        with pytest.raises(ValueError, match=message):
+            gssl.read(tensors(), **arguments)
+
+
+def test_a_graph_object_without_edges_takes_a_table():
+    nx = pytest.importorskip("networkx")
+    graph = nx.Graph()
+    graph.add_nodes_from("ab")
+    features = gssl.frames.make_frame({"id": ["b", "a"], "x": [1.0, 2.0]}, "pandas")
+    problem = gssl.read(graph, features=features)
+    assert (problem.node_ids.tolist(), problem.adjacency.nnz) == (["a", "b"], 0)
+
+
+def test_a_column_of_ids_comes_before_an_index_without_a_name():
+    pd = pytest.importorskip("pandas")
+    links = pd.DataFrame({"src": ["p", "q"], "dst": ["q", "r"]})
+    for name in ("id", "Name", "node_id"):
+        people = pd.DataFrame({"age": [1.5, 2.5, 3.5], name: ["p", "q", "r"]}, index=["u", "v", "w"])
+        for frame in (people, people.reset_index(drop=True)):
+            problem = gssl.read(links, features=frame)
+            assert sorted(problem.node_ids) == ["p", "q", "r"], name
+            assert problem.feature_names == ("age",)
+    # the values of a series are no ids, whatever its name
+    known = pd.Series({"p": "x", "r": "y"}, name="name")
+    assert gssl.read(links, labels=known).y.tolist() == ["x", None, "y"]

@@ -26,8 +26,6 @@ from gssl.wording import quoted
 
 # a feature with a larger share of the sum of absolute values is noted
 _DOMINANT = 0.95
-# columns of ids
-_ID_NAMES = {"id", "node"}
 
 
 def read(
@@ -116,13 +114,13 @@ def read(
     >>> problem.notes[-1]
     "features: filled 1 missing cell with the median of the column: 'age' (1)."
     """
-    of_graph = None
+    of_graph = own = None
     if _is_graph(edges):
-        if not any(_is_table(source, edges) for source in (features, labels)):
-            problem = _from_graph(edges, features, labels, normalize, preparation)
-            return _with_neighbours(problem, knn)
-        of_graph = _convert(edges, None, None)
-    _check_sources(edges, graph, features, knn, text)
+        of_graph, features, labels = _read_object(edges, features, labels)
+        own = _own_features(of_graph)
+    _check_sources(edges, graph, features, knn, text, own)
+    if of_graph is not None and all(part is None for part in (features, labels, nodes, known)):
+        return _with_neighbours(_prepared(of_graph, own, normalize, preparation), knn)
     store = None if graph is None else open_graph_store(str(graph))
     frames = backend_of(edges, features, labels, nodes)
     name = _graph_name(edges, graph, features) if of_graph is None else ""
@@ -130,7 +128,8 @@ def read(
         source if backend_of(source) is None else _by_role(source, role, id_column)
         for role, source in (("edges", edges), ("features", features), ("labels", labels), ("nodes", nodes))
     )
-    listed = links = table = given = None
+    listed = links = given = None
+    table = own
     if nodes is not None:
         with step("reading nodes"):
             listed = read_nodes(nodes, header=header)
@@ -147,6 +146,7 @@ def read(
                 table = read_features(features, text=text, **options)
             else:
                 table = map_features(features, store=store, memory_budget=memory, **options)
+    if table is not None:
         with step("preparing features"):
             table, preparation = prepare_features(table, normalize, preparation, strict=strict)
     if labels is not None:
@@ -166,15 +166,19 @@ def read(
     return replace(problem, notes=notes)
 
 
-def _check_sources(edges: Any, graph: Any, features: Any, knn: int | None, text: Any) -> None:
+def _check_sources(
+    edges: Any, graph: Any, features: Any, knn: int | None, text: Any, own: Features | None
+) -> None:
     """Raise unless there is one graph, and features if they are needed."""
     if graph is not None and (edges is not None or knn is not None):
         other = "edges" if edges is not None else "knn"
         raise ValueError(f"`graph` cannot be combined with `{other}`: leave one out.")
     if graph is None and edges is None and knn is None:
         raise ValueError("there is no graph: give `edges`, or `knn` with `features` to build one.")
-    if features is None and (knn is not None or text):
-        raise ValueError(f"`{'knn' if knn is not None else 'text'}` needs features: give `features`.")
+    if knn is not None and features is None and own is None:
+        raise ValueError("`knn` needs features: give `features`.")
+    if text and features is None:
+        raise ValueError("`text` needs a table of features: give `features`.")
 
 
 def link_neighbours(problem: Problem, knn: int) -> Problem:
@@ -208,12 +212,15 @@ def _by_role(source: Any, role: str, id_column: str | None) -> Any:
             f"{role}: the frame has an index of {index.nlevels} levels, and ids are one column: use "
             "reset_index()."
         )
-    table = source.to_frame() if hasattr(source, "to_frame") else source
+    series = hasattr(source, "to_frame")
+    table = source.to_frame() if series else source
+    # a column of ids comes before an index without a name; that of a series is more likely its values
+    ids = {str(name).lower() for name in table.columns} & ({"id"} if series else {*IDS})
     named = index.name is not None and index.name not in table.columns
-    texts = index.dtype == object or str(index.dtype) == "str"
+    texts = not ids and (index.dtype == object or str(index.dtype) == "str")
     notes = () if named or texts or id_column is not None else _no_ids(table, role)
     # a first column of fractions cannot be the ids, which otherwise it is
-    fractions = len(table.columns) and table.dtypes.iloc[0].kind == "f" and not _ID_NAMES & {*table.columns}
+    fractions = len(table.columns) and table.dtypes.iloc[0].kind == "f" and not ids
     if id_column in table.columns or not (named or texts or fractions or notes):
         return NamedFrame(table, role)
     if not (named or texts or notes):
@@ -241,20 +248,29 @@ def _no_ids(table: Any, role: str) -> tuple[str, ...]:
 
 def _is_graph(source: Any) -> bool:
     """Return whether edges are a graph object or a matrix, and not a table."""
-    if isinstance(source, np.ndarray) or issparse(source):
-        return True
-    return any(hasattr(source, name) for name in ("edge_index", "adj", "ndata"))
+    return _is_matrix(source) or any(hasattr(source, name) for name in ("edge_index", "adj", "ndata"))
 
 
-def _from_graph(
-    source: Any, features: Any, labels: Any, normalize: str, preparation: Preparation | None
-) -> Problem:
-    """Read a graph object or an adjacency matrix, and prepare its features."""
-    problem = _convert(source, features, labels)
+def _read_object(source: Any, features: Any, labels: Any) -> tuple[Problem, Any, Any]:
+    """Read a graph object with all that is no table, and return the tables of features and labels."""
+    beside = [(part, None) if _is_table(part, source) else (None, part) for part in (features, labels)]
+    (features, own_features), (labels, own_labels) = beside
+    return _convert(source, own_features, own_labels), features, labels
+
+
+def _own_features(problem: Problem) -> Features | None:
     if problem.features is None:
-        return problem
+        return None
     names = problem.feature_names or tuple(str(k) for k in range(problem.features.shape[1]))
-    table = Features(problem.node_ids, problem.features, names)
+    return Features(problem.node_ids, problem.features, names)
+
+
+def _prepared(
+    problem: Problem, table: Features | None, normalize: str, preparation: Preparation | None
+) -> Problem:
+    """Return a graph object with its features prepared."""
+    if table is None:
+        return problem
     with step("preparing features"):
         table, preparation = prepare_features(table, normalize, preparation)
     notes = [*problem.notes, *table.notes]
@@ -269,20 +285,41 @@ def _is_table(source: Any, graph: Any) -> bool:
     if isinstance(source, Path):
         return True
     if isinstance(source, str):
-        return not any(source in attributes for attributes in dict(getattr(graph, "nodes", {})).values())
-    matrix = isinstance(graph, np.ndarray) or issparse(graph)
-    return not matrix and backend_of(source) is not None
+        return not _is_networkx(graph) or not any(source in graph.nodes[node] for node in graph)
+    return not _is_matrix(graph) and backend_of(source) is not None
+
+
+def _is_matrix(source: Any) -> bool:
+    return isinstance(source, np.ndarray) or issparse(source)
+
+
+def _is_networkx(source: Any) -> bool:
+    # DGL graphs have "adj" as well
+    return hasattr(source, "adj") and not hasattr(source, "ndata") and not hasattr(source, "edge_index")
 
 
 def _convert(source: Any, features: Any, labels: Any) -> Problem:
     with step("reading the graph"):
-        if isinstance(source, np.ndarray) or issparse(source):
+        if _is_matrix(source):
             return from_scipy(source, labels, features)
+        _refuse_rows(source, features, labels)
         if hasattr(source, "edge_index"):
             return from_pyg(source)
         if hasattr(source, "ndata"):
             return from_dgl(source)
         return from_networkx(source, features=features)
+
+
+def _refuse_rows(source: Any, features: Any, labels: Any) -> None:
+    """Raise on what is neither a table with ids nor, for NetworkX, the names of attributes."""
+    names = isinstance(features, str | Sequence | np.ndarray) and all(isinstance(k, str) for k in features)
+    named = names and _is_networkx(source)
+    for role, part, taken in (("features", features, named), ("labels", labels, False)):
+        if part is not None and not taken:
+            raise ValueError(
+                f"{role} beside a graph object must be a table with the ids of its nodes: give one, or leave "
+                f"out `{role}`."
+            )
 
 
 def _as_tables(problem: Problem, listed: Nodes | None) -> tuple[Nodes, Edges, Labels | None]:
