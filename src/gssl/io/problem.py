@@ -73,7 +73,7 @@ class Problem:
         return f"<p>{escape(repr(self))}</p>{classes if len(names) else ''}<ul>{notes}</ul>"
 
     def tabulate(self, model: Any) -> Any:
-        """Return the predictions of a model for these nodes: see :meth:`GraphClassifier.predictions`."""
+        """Return the predictions of a model for these nodes: see ``model.predictions``."""
         predictions, backend = predictions_of(model, self), self.frames or installed_backend()
         return predictions if backend is None else predictions.to_frame(backend)
 
