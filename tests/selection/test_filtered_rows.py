@@ -32,6 +32,26 @@ def test_wider_rows_begin_with_narrower_ones(rows):
     np.testing.assert_allclose(wide, (0.5 * B + 2.0 * T @ T @ B)[[1, 5, 59]], atol=1e-12)
 
 
+def test_centred_rows_lack_the_mean_of_all_nodes(rows):
+    blocks = Block("smooth", np.array([0.5, 0.0, 2.0])), Block("hop", np.array([0.0, 1.0]))
+    plain, centred = (Filter("", "", blocks, centred=flag) for flag in (False, True))
+    every = FilteredRows(rows.views, rows.A, np.float64, np.arange(60), depth=3).rows("unit", plain, 5)
+    np.testing.assert_allclose(rows.mean("unit", plain, 5), every.mean(axis=0), atol=1e-12)
+    shifted = rows.rows("unit", plain, 5) - every.mean(axis=0)
+    np.testing.assert_allclose(rows.rows("unit", centred, 5), shifted, atol=1e-12)
+
+
+def test_smoothness_is_the_correlation_of_neighbours(rows):
+    B = rows.views["unit"].features.times(rows.views["unit"].axes)
+    B = B - B.mean(axis=0)
+    u, v = rows.A.nonzero()
+    expected = np.mean((B[u] * B[v]).sum(axis=1)) / np.mean((B * B).sum(axis=1))
+    assert rows.smoothness == pytest.approx(expected)
+    A = csr_array(np.kron(np.eye(20), np.ones((3, 3)) - np.eye(3)))
+    X = np.repeat(np.random.default_rng(0).normal(size=(20, 4)), 3, axis=0)
+    assert FilteredRows(Views(X, A), A, X.dtype, np.arange(3), depth=2).smoothness == pytest.approx(1.0)
+
+
 def test_columns_are_carried_a_few_at_a_time(rows, monkeypatch):
     two = Filter("", "", (Block("smooth", np.ones(1)), Block("hop", np.array([0.0, 0.0, 1.0]))))
     expected = rows.rows("unit", two, 9)

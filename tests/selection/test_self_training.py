@@ -11,7 +11,7 @@ from gssl.operators import Mixture, mix
 from gssl.selection.candidates import Block, Filter
 from gssl.selection.ensemble import Ensemble, FittedEnsemble, Targets
 from gssl.selection.filtered_rows import FilteredRows
-from gssl.selection.self_training import pseudo_targets, smoothed, taught_targets
+from gssl.selection.self_training import balanced, pseudo_targets, smoothed, taught_targets
 from gssl.selection.trial import Labels, Trial
 from gssl.selection.views import Views
 
@@ -69,7 +69,7 @@ def test_smoothing_keeps_labels(ensemble):
         S[3] = [0.0, 1.0]
         S = 0.5 * A_hat @ S + 0.5 * P[:, 0]
     np.testing.assert_allclose(
-        smoothed(ensemble, P, [targets])[:, 0], S / S.sum(axis=1, keepdims=True), atol=1e-12
+        smoothed(ensemble, P, [targets], 0.5)[:, 0], S / S.sum(axis=1, keepdims=True), atol=1e-12
     )
 
 
@@ -104,3 +104,14 @@ def test_shares_of_targets_and_of_features_both_add_up_to_logits(ensemble):
     np.testing.assert_allclose(average.intercept + average.shares(rows).sum(axis=1), logits, atol=1e-9)
     features = sum(part.sum(axis=1) for part in by_kind.values())
     np.testing.assert_allclose(average.intercept + features, logits, atol=1e-9)
+
+
+def test_classes_are_balanced_towards_the_shares_of_labels():
+    S = softmax(np.random.default_rng(0).normal(size=(30, 1, 3)), axis=2)
+    targets = Targets(np.arange(4), np.eye(3)[[0, 0, 1, 2]], np.ones(4))
+    shares = np.array([3, 2, 2]) / 7
+    expected = S[:, 0] * (shares / S[:, 0].mean(axis=0)) ** 0.3
+    np.testing.assert_allclose(
+        balanced(S, [targets], 0.3)[:, 0], expected / expected.sum(axis=1, keepdims=True), atol=1e-12
+    )
+    assert balanced(S, [targets], 0.0) is S

@@ -60,9 +60,10 @@ def test_priors_are_a_part_of_the_intercept():
 
 
 def test_where_labels_are_few_spreading_is_explained_beside_the_average():
-    X, A, y, truth = _problem()
-    y = np.where(np.arange(90) < 6, truth, UNLABELLED)
-    model = gssl.AutoClassifier(depth=2).fit(X, y, adjacency=A)
+    rng, truth = np.random.default_rng(0), np.arange(120) % 2
+    links = np.triu(rng.random((120, 120)) < np.where(truth[:, None] == truth, 0.3, 0.02), 1)
+    X, A = rng.normal(size=(120, 6)), (links | links.T).astype(float)
+    model = gssl.AutoClassifier(depth=2).fit(X, np.where(np.arange(120) < 4, truth, UNLABELLED), adjacency=A)
     (one,) = why(model, 70)
     np.testing.assert_allclose(_total(one), one.scores, atol=1e-6)
     assert one.beside is not None

@@ -38,6 +38,39 @@ def edge_homophily(adjacency: Any, labels: npt.ArrayLike) -> float:
     return float(np.mean(classes[edges.row[counted]] == classes[edges.col[counted]]))
 
 
+def closure(adjacency: csr_array, nodes: np.ndarray) -> float:
+    r"""Return how often neighbours of a node are linked, relative to a random graph with the same degrees.
+
+    .. math:: \frac{\sum_u (A^2 \circ A)_{u \cdot} 1}{\sum_u k_u (k_u - 1)}
+              \Big/ \frac{(\overline{k^2} - \bar k)^2}{n \bar k^3}
+
+    About 1 in a graph without structure, more in one of communities, less in one of hubs.
+
+    Parameters
+    ----------
+    adjacency : csr_array, shape (n, n)
+        Symmetric, without self-loops; weights are ignored.
+    nodes : int ndarray
+        The nodes u, a sample of all.
+
+    Examples
+    --------
+    >>> triangle_and_tail = csr_array([[0, 1, 1, 0], [1, 0, 1, 0], [1, 1, 0, 1], [0, 0, 1, 0]])
+    >>> round(closure(triangle_and_tail, np.arange(4)), 2)
+    3.07
+    """
+    links = csr_array((np.ones(adjacency.nnz), adjacency.indices, adjacency.indptr), shape=adjacency.shape)
+    rows = links[nodes]
+    degrees = np.diff(rows.indptr).astype(np.float64)
+    pairs = float(degrees @ (degrees - 1.0))
+    every = np.diff(adjacency.indptr).astype(np.float64)
+    mean = every.mean()
+    random = (np.square(every).mean() - mean) ** 2 / (len(every) * mean**3) if mean else 0.0
+    if not pairs or not random:
+        return 0.0
+    return float((rows @ links).multiply(rows).sum() / (pairs * random))
+
+
 def node_order(adjacency: csr_array, kind: Literal["degree", "rcm"] = "rcm") -> np.ndarray:
     """Return a permutation of the nodes that may improve cache use.
 

@@ -124,6 +124,7 @@ def _pack_member(member: Member, n_labels: int) -> dict[str, Any]:
         "model": member.filter.model,
         "settings": member.filter.settings,
         "surprise": float(member.filter.surprise),
+        "centred": bool(member.filter.centred),
         "blocks": [[block.operator, block.powers.tolist()] for block in member.filter.blocks],
         "map": diagonal if np.array_equal(np.diag(diagonal), member.softmax_map.A) else member.softmax_map.A,
         "shift": member.softmax_map.b,
@@ -171,7 +172,9 @@ def _unpack_member(parts: Any, depth: int, n_labels: int, c: int) -> Member:
     model, settings = (read_plain(name, "text", parts.get(name)) for name in ("model", "settings"))
     link = SoftmaxMap((np.diag(A) if A.ndim == 1 else A).astype(np.float64), b.astype(np.float64))
     penalty, t = _number(parts, "penalty", low=0.0), _number(parts, "t", low=0.0)
-    shown = Filter(model, settings, blocks, surprise)
+    # older files lack it
+    centred = read_plain("centred", "flag", parts.get("centred", False))
+    shown = Filter(model, settings, blocks, surprise, centred)
     return Member(kind, shown, width, penalty, link, predicted.astype(np.float64), t)
 
 

@@ -45,13 +45,14 @@ class Filter:
     """What a candidate does to features: the outputs of its blocks, stacked horizontally.
 
     ``surprise`` is by how much the total log-likelihood of hidden labels must increase before the filter is
-    preferred to a smooth one.
+    preferred to a smooth one. ``centred`` subtracts the mean over all nodes.
     """
 
     model: str
     settings: str
     blocks: tuple[Block, ...]
     surprise: float = 0.0
+    centred: bool = False
 
     @property
     def uses_graph(self) -> bool:
@@ -100,9 +101,23 @@ def competitors(depth: int) -> dict[str, GraphEmbedder]:
     return {repr(each): each for each in (GGC(depth=depth), GGCM(depth=depth))}
 
 
-def default_candidates(depth: int) -> list[Filter]:
-    """List the smooth filters to average if no label can be hidden."""
-    return [_named(type(each).__name__, [each]) for each in (SSGC(depth=depth), PPR(depth=depth))]
+def default_candidates(depth: int, *, smooth: bool = True) -> list[Filter]:
+    """List the filters to average if labels are too few to compare any.
+
+    Smooth filters, plain and centred, if neighbours have similar features; else a node's own features and
+    those of its neighbours side by side, centred.
+    """
+    if smooth:
+        plain = [_named(type(each).__name__, [each]) for each in (SSGC(depth=depth), PPR(depth=depth))]
+        return [*plain, *map(centred, plain)]
+    hops = [HopFilter(depth=k) for k in range(1, min(SHORT, depth) + 1)]
+    return [centred(_named("side by side", [NoGraph(), *hops])), centred(_named("no graph", [NoGraph()]))]
+
+
+def centred(filter_: Filter) -> Filter:
+    """Return a filter that also subtracts the mean over all nodes."""
+    settings = ", ".join(part for part in (filter_.settings, "centred") if part)
+    return replace(filter_, settings=settings, centred=True)
 
 
 def _named(model: str, embedders: Sequence[GraphEmbedder], surprise: float = 0.0) -> Filter:

@@ -95,7 +95,37 @@ class Ensemble:
             M = coefficients.setdefault(kind, np.zeros((len(order), *C.shape), C.dtype))
             for power in np.flatnonzero(block.powers).tolist():
                 M[order[block.operator if power else "smooth", power]] += block.powers[power] * C
-        return coefficients, _mean_intercept(fit)
+        return coefficients, self.intercept(fit)
+
+    @cached_property
+    def _means(self) -> list[np.ndarray | None]:
+        """What centred members subtract from their rows; None for the others."""
+        mean = self.tables.mean
+        return [mean(m.kind, m.filter, m.width) if m.filter.centred else None for m in self.members]
+
+    def intercept(self, fit: Fit) -> np.ndarray:
+        r"""Return b, in which centred members also have :math:`-\mu W A`."""
+        parts = zip(fit, self._means, strict=True)
+        shifts = [link.b if mu is None else link.b - mu @ W @ link.A for (W, link), mu in parts]
+        return np.asarray(np.mean(shifts, axis=0))
+
+    def mean_shares(self, fit: Fit) -> dict[str, np.ndarray]:
+        """Return what centring subtracts from the shares of features, by kind and of shape (d, c)."""
+        shares: dict[str, Any] = {}
+        for member, (W, link) in zip(self.members, fit, strict=True):
+            view, blocks = self.tables.views[member.kind], member.filter.blocks
+            for block, part in zip(
+                blocks, np.split(W @ link.A / len(self.members), len(blocks)), strict=True
+            ):
+                if member.filter.centred:
+                    mean = self.tables.mean_features(view, block).astype(np.float64)
+                    share = mean * (view.axes[:, : member.width] @ part)
+                    shares[view.kind] = shares.get(view.kind, 0.0) + share
+        return shares
+
+    def centre(self, rows: Sequence[np.ndarray]) -> list[np.ndarray]:
+        """Return the rows of all members, centred where the member is."""
+        return [U if mu is None else U - mu for U, mu in zip(rows, self._means, strict=True)]
 
     def logits(self, fits: Sequence[Fit]) -> np.ndarray:
         """Return the averaged logits of all nodes for several fits at once, of shape (n, fits, c).
@@ -103,7 +133,7 @@ class Ensemble:
         Multiplies features by coefficients before the hops, so that these run over few columns.
         """
         n = self.tables.A.shape[0]
-        b = np.concatenate([_mean_intercept(fit) for fit in fits])
+        b = np.concatenate([self.intercept(fit) for fit in fits])
         total = np.tile(b.astype(self.tables.dtype), (n, 1))
         # products are copied once
         at_once = max(1, self._product_bytes // max(1, 2 * total.nbytes))
@@ -157,10 +187,6 @@ class _Part(NamedTuple):
 
 def _solve(U: np.ndarray, penalty: float, targets: Targets) -> np.ndarray:
     return Ridge(U, penalty, targets.weights).coefficients(targets.Y)
-
-
-def _mean_intercept(fit: Fit) -> np.ndarray:
-    return np.asarray(np.mean([softmax_map.b for _, softmax_map in fit], axis=0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -259,9 +285,14 @@ class FittedEnsemble:
         return {kind: (self.sharpness * M).astype(dtype) for kind, M in coefficients.items()}
 
     @property
-    def intercept(self) -> np.ndarray:
-        """The mean intercept of the softmax maps, times the sharpness."""
+    def map_intercept(self) -> np.ndarray:
+        """The mean intercept of the softmax maps, times the sharpness: what no label has a share in."""
         return np.asarray(self.sharpness * np.mean([m.softmax_map.b for m in self.members], axis=0))
+
+    @property
+    def intercept(self) -> np.ndarray:
+        """The intercept of the average, times the sharpness."""
+        return np.asarray(self.sharpness * self.ensemble.intercept(self.fit))
 
     def shares(self, U: Sequence[np.ndarray]) -> np.ndarray:
         """Return the share of every target in the logits of some rows, of shape (rows, targets, classes)."""
@@ -298,7 +329,9 @@ class FittedEnsemble:
                 for block, total in zip(member.filter.blocks, parts, strict=True):
                     if power < len(block.powers) and (block.operator == operator or not power):
                         total += block.powers[power] * (products[view.kind] @ view.axes[:, :width])
-        return [np.hstack(parts) for parts in rows], shares
+        for kind, mean in self.ensemble.mean_shares(self.fit).items():
+            shares[kind] = shares[kind] - self.sharpness * mean
+        return self.ensemble.centre([np.hstack(parts) for parts in rows]), shares
 
 
 def _transposed_powers(

@@ -28,6 +28,8 @@ from gssl.selection.views import View, Views
 _TOGETHER = 64
 # bytes for products with X that are held before they are summed
 PRODUCT_BYTES = 1 << 27
+# number of directions in which neighbours are compared
+_COMPARED = 64
 
 
 def product_limit(execution: Execution) -> int:
@@ -154,7 +156,45 @@ class FilteredRows:
         """Return filtered rows of some nodes in double precision, with blocks stacked horizontally."""
         tables = self.prepare(kind, [filter_], width)
         blocks = [_block(tables, block, width, positions) for block in filter_.blocks]
-        return np.hstack(blocks) if len(blocks) > 1 else blocks[0]
+        rows = np.hstack(blocks) if len(blocks) > 1 else blocks[0]
+        return rows - self.mean(kind, filter_, width) if filter_.centred else rows
+
+    def mean(self, kind: str, filter_: Filter, width: int) -> np.ndarray:
+        r"""Return the mean of filtered rows over all nodes, by filtering one column instead of all.
+
+        .. math:: \mu = (f(T)^\top 1 / n)^\top B
+        """
+        view = self.views[kind]
+        means = [self.mean_features(view, block).ravel() @ view.axes[:, :width] for block in filter_.blocks]
+        return np.concatenate(means).astype(np.float64)
+
+    def mean_features(self, view: View, block: Block) -> np.ndarray:
+        """Return the mean of all filtered features over all nodes, of shape (d, 1)."""
+        n, operator = self.A.shape[0], self.operators[block.operator]
+        transposed, V = operator.program.transpose(), np.full((n, 1), 1.0 / n, self.dtype)
+        total = block.powers[0] * V
+        for power in block.powers[1:]:
+            V = transposed.run(V, Same(operator.filters))
+            total = total + power * V
+        return view.features.transposed_times(total.astype(self.dtype))
+
+    @cached_property
+    def smoothness(self) -> float:
+        r"""How similar neighbours are in their features, which needs no label.
+
+        .. math:: I = \frac{\mathrm{mean}_{(u, v) \in E} \langle x_u, x_v \rangle}
+                  {\mathrm{mean}_u \langle x_u, x_u \rangle}
+
+        with the leading directions of the first view as x, centred.
+        """
+        view, A = self.views[next(iter(self.views))], self.A
+        V = np.asarray(view.features.times(view.axes[:, :_COMPARED]), dtype=np.float64)
+        V -= V.mean(axis=0)
+        squares = float(np.square(V).sum()) / len(V)
+        if not squares or not A.nnz:
+            return 0.0
+        links = csr_array((np.ones(A.nnz), A.indices, A.indptr), shape=A.shape)
+        return float(np.vdot(V, links @ V) / (A.nnz * squares))
 
     def forget(self) -> None:
         """Drop the tables and operators; they are computed again on demand, in memory."""

@@ -13,6 +13,8 @@ from gssl.selection.trial import Labels
 
 # number of folds, the number used if nodes × classes is large, and what counts as large
 FOLDS, _FEW_FOLDS, _LARGE = 3, 2, 1_000_000
+# with fewer labels per class on average, models are not compared
+FEW = 3
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,6 +41,11 @@ class HiddenLabels:
             wanted = FOLDS if len(codes) * n_classes <= _LARGE else _FEW_FOLDS
             folds = dealt_folds(codes, balanced_fold_count(truth, wanted), keys)
         return cls(nodes, truth, labels, folds)
+
+    @property
+    def few(self) -> bool:
+        """Whether there are too few labels to compare models on them."""
+        return len(self.nodes) < FEW * self.n_classes or not self.folds
 
     @property
     def n_classes(self) -> int:

@@ -14,6 +14,7 @@ from scipy.special import softmax
 
 from gssl.evaluation.graph_gain import GraphGain
 from gssl.evaluation.metrics import score_error
+from gssl.graph.facts import closure
 from gssl.methods import LabelPropagation, LabelSpreading
 from gssl.methods.softmax import inverse_temperatures
 from gssl.scale.execution import Execution
@@ -34,6 +35,14 @@ _FEWEST_TESTED = 8
 # self-training is used unless it costs more than this many standard errors. One would be too strict: the
 # models were chosen on the same labels, which makes them look better without self-training
 _HARMLESS = 2.0
+# neighbours whose features are at least so similar make a graph smooth
+_SMOOTH = 0.15
+# the inverse temperature if labels are too few to fit it: with so few, models are too sure
+_FEW_SHARPNESS = 0.5
+# least closure of a graph in which labels are spread although its features are not smooth
+_CLOSED = 1.3
+# the share of label spreading beside an average of models that have little to tell
+_SPREAD_SHARE = 0.7
 # distributions of label spreading are raised to this power, to be as confident as the average
 _SPREAD_SHARPNESS = 3
 
@@ -87,7 +96,7 @@ def select_models(
     keys = keys_with_labels(views.node_keys, A, codes)
     hidden = HiddenLabels.deal(codes, class_weights, keys)
     has_features = any(kind != "links" for kind in views)
-    facts = Facts(len(hidden.nodes), hidden.n_classes, has_features, compared=bool(hidden.folds))
+    facts = Facts(len(hidden.nodes), hidden.n_classes, has_features, compared=not hidden.few)
     spreads = (LabelSpreading().spread,) if has_features else SPREADS
 
     def try_rivals() -> list[Rival]:
@@ -104,7 +113,7 @@ def select_models(
     with step("spreading labels"):
         rivals = try_rivals()
     win = clear_winner(rivals, hidden, logits, has_features=has_features)
-    board = [*(tabulate_trials(trials, chosen if win is None else []) if hidden.folds else ())]
+    board = [*(() if hidden.few else tabulate_trials(trials, chosen if win is None else []))]
     board += [replace(rival.entry, chosen=win is not None and rival is win[0]) for rival in rivals]
     if win is not None:
         rival, lead = win
@@ -119,7 +128,9 @@ def select_models(
     sharpness = _sharpness(hidden, logits)
     average = FittedEnsemble(ensemble, targets, hidden.labels, sharpness)
     held_out = softmax(sharpness * logits, axis=1)
-    half = beside(rivals, hidden, logits)
+    half = None
+    if hidden.few and not comparison.is_smooth and comparison.has_communities:
+        half = beside(rivals, hidden, logits)
     if half is not None:
         # a uniform row means that no label reaches the node
         held_out = averaged(held_out, half, np.ptp(half, axis=1) > 0)
@@ -146,7 +157,9 @@ def averaged(P: np.ndarray, spread: np.ndarray, reached: np.ndarray) -> np.ndarr
     """Average distributions with those of label spreading at the nodes that a label reaches."""
     sharp = spread[reached] ** _SPREAD_SHARPNESS
     both = P.copy()
-    both[reached] = 0.5 * P[reached] + 0.5 * sharp / sharp.sum(axis=1, keepdims=True)
+    both[reached] = (1.0 - _SPREAD_SHARE) * P[reached] + _SPREAD_SHARE * sharp / sharp.sum(
+        axis=1, keepdims=True
+    )
     return both
 
 
@@ -163,8 +176,8 @@ def _spread_labels(rivals: Sequence[Rival], hidden: HiddenLabels, facts: Facts) 
 
 def _sharpness(hidden: HiddenLabels, logits: np.ndarray) -> float:
     """Return the inverse temperature that maximises the likelihood of hidden labels."""
-    if not hidden.folds:
-        return 1.0
+    if hidden.few:
+        return _FEW_SHARPNESS
     labels = hidden.labels
     return float(inverse_temperatures(logits[None], labels.Y, labels.weights, centre=1.0)[0][0])
 
@@ -190,13 +203,23 @@ class Comparison:
         self._positions = np.searchsorted(nodes, hidden.nodes)
         self.teachers = np.searchsorted(nodes, sample)
 
+    @property
+    def is_smooth(self) -> bool:
+        """Whether neighbours have similar features."""
+        return self.tables.smoothness >= _SMOOTH
+
+    @property
+    def has_communities(self) -> bool:
+        """Whether neighbours of a node are often linked, as where labels follow links."""
+        return closure(self.tables.A, self.tables.nodes) >= _CLOSED
+
     def compare(self) -> tuple[list[Trial], list[Trial]]:
         """Return all trials, and the near-best."""
         tables, labels = self.tables, self.hidden.labels
-        if self.hidden.folds:
+        if not self.hidden.few:
             trials = try_all(tables, self._positions, labels, self.deadline)
             return trials, near_best(trials)
-        kind, filters = next(iter(tables.views)), default_candidates(tables.depth)
+        kind, filters = next(iter(tables.views)), default_candidates(tables.depth, smooth=self.is_smooth)
         untested = [untried(tables, kind, f, self._positions, labels) for f in filters]
         return untested, untested
 
@@ -216,11 +239,11 @@ class Comparison:
         """Return whether to self-train, and the logits of hidden labels for that choice.
 
         Self-training may cost up to two standard errors of accuracy on hidden labels if the best filter is a
-        smooth one; otherwise it must improve the accuracy.
+        smooth one; otherwise it must improve the accuracy. With few labels, it is used on smooth graphs.
         """
         hidden = self.hidden
         if not hidden.folds:
-            return False, hidden.uniform_scores()
+            return self.is_smooth, hidden.uniform_scores()
         sets = self.shown_labels(ensemble)
         alone = self.hidden_logits(ensemble, sets)
         if perf_counter() > self.deadline:
@@ -228,7 +251,9 @@ class Comparison:
         taught = self.hidden_logits(ensemble, taught_targets(ensemble, sets, self.teachers))
         before, after = hidden.accuracy(alone), hidden.accuracy(taught)
         best = ensemble.members[0].filter
-        if best.uses_graph and not best.surprise:
+        if hidden.few:
+            harmless = self.is_smooth
+        elif best.uses_graph and not best.surprise:
             harmless = after >= before - _HARMLESS * score_error(before, hidden.labels.effective_number)
         else:
             harmless = after > before

@@ -21,8 +21,6 @@ from gssl.selection.leaderboard import Entry
 SPREADS = (0.5, 0.9, 0.99)
 # a rival wins with at least this many hidden labels and a lead of this many standard errors
 _FEWEST_HIDDEN, _CLEAR = 30, 2.0
-# with fewer labels per class, label spreading is averaged in
-_FEW = 3
 # relative error allowed at the fixed point of label spreading, and the least number of steps: fewer would
 # not reach far enough from a label
 _TOLERANCE, _FEWEST_STEPS = 0.01, 16
@@ -88,10 +86,8 @@ def clear_winner(
 def beside(rivals: Sequence[Rival], hidden: HiddenLabels, ours: np.ndarray) -> np.ndarray | None:
     """Return the distributions of hidden labels by label spreading if it counts for half, else None.
 
-    With its default settings, it does if labels are few, unless it is clearly worse on hidden ones.
+    With its default settings, it does unless it is clearly worse on hidden labels.
     """
-    if len(hidden.nodes) >= _FEW * hidden.n_classes:
-        return None
     if not hidden.folds:
         return hidden.uniform_scores()
     default = [rival.P for rival in rivals if rival.model.spread == LabelSpreading().spread]

@@ -11,7 +11,7 @@ from gssl.evaluation.metrics import score_error
 from gssl.methods.ridge import keep_class_mass, leave_one_out, mean_square
 from gssl.methods.softmax import SoftmaxMap, fit_softmax_map, inverse_temperatures
 from gssl.scale.progress import report_progress, watching
-from gssl.selection.candidates import Filter, candidates
+from gssl.selection.candidates import Filter, candidates, centred
 from gssl.selection.filtered_rows import FilteredRows
 from gssl.selection.leaderboard import Entry, Leaderboard, in_order
 from gssl.selection.node_order import stratified_part
@@ -31,6 +31,8 @@ _ALWAYS = ("no graph", "two-hop")
 # average at most AVERAGED models with a loss within _NEAR standard errors plus _CLOSE of the least
 AVERAGED = 8
 _NEAR, _CLOSE = 2.0, 0.01
+# where the features of neighbours are less similar, what all nodes have in common hides what sets them apart
+_ROUGH = 0.025
 # by how much the total log-likelihood of hidden labels must exceed that of unit rows
 _SURPRISE = {"unit": 0.0, "raw": 0.5, "standardized": 0.5, "links": 5.0, "spanned": 0.0}
 _NAMES = {
@@ -152,7 +154,7 @@ def try_filter(
 
 
 def untried(tables: FilteredRows, kind: str, filter_: Filter, positions: np.ndarray, labels: Labels) -> Trial:
-    """Return a candidate with default settings, for use when no label can be hidden."""
+    """Return a candidate with default settings, for use when labels are too few to compare."""
     width = tables.views[kind].first_width
     U = tables.rows(kind, filter_, width, positions)
     nothing = np.zeros(len(U))
@@ -162,7 +164,8 @@ def untried(tables: FilteredRows, kind: str, filter_: Filter, positions: np.ndar
         width=width,
         penalty=0.1 * mean_square(U, labels.weights),
         softmax_map=SoftmaxMap.default(labels.Y.shape[1]),
-        predicted=np.zeros(labels.Y.shape),
+        # nothing was predicted, so that the map stays the default one
+        predicted=np.zeros((0, labels.Y.shape[1])),
         t=0.0,
         logs=nothing,
         loss=0.0,
@@ -193,7 +196,10 @@ def try_all(
     trials: list[Trial] = []
     first_kind, *others = tables.views
     width = tables.views[first_kind].first_width
-    run([(first_kind, f, width) for f in candidates(tables.depth)], first=True)
+    filters = candidates(tables.depth)
+    if tables.smoothness < _ROUGH:
+        filters = [centred(f) for f in filters]
+    run([(first_kind, f, width) for f in filters], first=True)
     kinds = [kind for kind in others if kind != "links" or trials[0].filter.surprise]
     # an operator of its own needs passes over the graph that no other filter shares
     shared = [trial.filter for trial in trials if trial is trials[0] or not trial.filter.is_own_operator]

@@ -278,7 +278,7 @@ def _average_sums(model: AutoClassifier, nodes: np.ndarray) -> list[_Sum]:
     rows, by_kind = average.node_rows(nodes, model._coefficients())
     shares = average.shares(rows)
     m = len(average.labels.Y)
-    intercept = average.intercept.astype(np.float64)
+    intercept = average.map_intercept
     if model._priors is not None:
         old, new = np.log(np.maximum(model._priors, np.finfo(np.float64).tiny))
         intercept = intercept + new - old

@@ -59,15 +59,19 @@ def _models(facts: Facts) -> str:
     sentences = [_average(facts)]
     if facts.spread == "half":
         sentences.append(
-            f"With {facts.n_labels:,} labels in {facts.n_classes} classes little can be compared, so label "
-            "spreading counts for half, and predict needs a graph that begins with the nodes of fit."
+            "Neighbours differ in their features but form communities, so label spreading counts for most, "
+            "and predict needs a graph that begins with the nodes of fit."
         )
     return " ".join(sentences)
 
 
 def _average(facts: Facts) -> str:
     if not facts.compared:
-        return "No class has two labels, so nothing could be compared: smooth filters predict, untested."
+        models = "; ".join(facts.models)
+        return (
+            f"{facts.n_labels:,} labels in {facts.n_classes} classes are too few to compare models, so those "
+            f"that suit the features predict ({models})."
+        )
     sentences = [] if facts.has_features else [f"{_NO_FEATURES}, so links take their place."]
     count = facts.n_models
     models = "1 model predicts" if count == 1 else f"The average of {count} near-best models predicts"
