@@ -205,7 +205,7 @@ def test_few_labels_are_not_compared(friendly, per_class):
     y = np.where(np.arange(120) < 3 * per_class, truth, -1)
     model = gssl.AutoClassifier(depth=4).fit(X, y, adjacency=A)
     assert f"{3 * per_class} labels in 3 classes are too few to compare models" in model.explain_
-    assert {entry.model for entry in model.leaderboard_} <= {"LabelSpreading"}
+    assert bool(model.leaderboard_) == (per_class > 1)
     assert model.score(X, truth, adjacency=A) > 0.8
     P = model.predict_proba(X, adjacency=A)
     np.testing.assert_allclose(P, model.label_distributions_, atol=1e-6)

@@ -113,7 +113,7 @@ def select_models(
     with step("spreading labels"):
         rivals = try_rivals()
     win = clear_winner(rivals, hidden, logits, has_features=has_features)
-    board = [*(() if hidden.few else tabulate_trials(trials, chosen if win is None else []))]
+    board = [*(tabulate_trials(trials, chosen if win is None else []) if hidden.folds else ())]
     board += [replace(rival.entry, chosen=win is not None and rival is win[0]) for rival in rivals]
     if win is not None:
         rival, lead = win
@@ -214,14 +214,17 @@ class Comparison:
         return closure(self.tables.A, self.tables.nodes) >= _CLOSED
 
     def compare(self) -> tuple[list[Trial], list[Trial]]:
-        """Return all trials, and the near-best."""
+        """Return all trials, and what to average: the near-best, and the usual ones if labels are few."""
         tables, labels = self.tables, self.hidden.labels
         if not self.hidden.few:
             trials = try_all(tables, self._positions, labels, self.deadline)
             return trials, near_best(trials)
         kind, filters = next(iter(tables.views)), default_candidates(tables.depth, smooth=self.is_smooth)
         untested = [untried(tables, kind, f, self._positions, labels) for f in filters]
-        return untested, untested
+        if not self.hidden.folds:
+            return untested, untested
+        trials = try_all(tables, self._positions, labels, self.deadline)
+        return trials, [*untested, *near_best(trials)[: len(untested)]]
 
     def ensemble(self, members: Sequence[Member]) -> Ensemble:
         """Return the average of some members."""

@@ -86,16 +86,14 @@ def clear_winner(
 def beside(rivals: Sequence[Rival], hidden: HiddenLabels, ours: np.ndarray) -> np.ndarray | None:
     """Return the distributions of hidden labels by label spreading if it counts for half, else None.
 
-    With its default settings, it does unless it is clearly worse on hidden labels.
+    With its default settings, it does unless it is worse on hidden labels.
     """
     if not hidden.folds:
         return hidden.uniform_scores()
     default = [rival.P for rival in rivals if rival.model.spread == LabelSpreading().spread]
     if not default:
         return None
-    gain = hidden.gain(ours, default[0])
-    worse = gain.n_labels >= _FEWEST_HIDDEN and gain.difference > _CLEAR * gain.standard_error
-    return None if worse else default[0]
+    return None if hidden.gain(ours, default[0]).difference > 0.0 else default[0]
 
 
 def spread_hidden(
