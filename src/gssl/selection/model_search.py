@@ -37,14 +37,14 @@ _FEWEST_TESTED = 8
 _HARMLESS = 2.0
 # neighbours whose features are at least so similar make a graph smooth
 _SMOOTH = 0.15
-# the inverse temperature if labels are too few to fit it: with so few, models are too sure
-_FEW_SHARPNESS = 0.5
+# the inverse temperature, divided by the logarithm of the number of classes, if labels are too few to fit it
+_FEW_SHARPNESS = 0.3
 # least closure of a graph in which labels are spread although its features are not smooth
 _CLOSED = 1.3
 # the share of label spreading beside an average of models that have little to tell
 _SPREAD_SHARE = 0.7
 # distributions of label spreading are raised to this power, to be as confident as the average
-_SPREAD_SHARPNESS = 3
+_SPREAD_SHARPNESS = 1.5
 
 
 @dataclass(frozen=True, eq=False)
@@ -177,7 +177,7 @@ def _spread_labels(rivals: Sequence[Rival], hidden: HiddenLabels, facts: Facts) 
 def _sharpness(hidden: HiddenLabels, logits: np.ndarray) -> float:
     """Return the inverse temperature that maximises the likelihood of hidden labels."""
     if hidden.few:
-        return _FEW_SHARPNESS
+        return float(_FEW_SHARPNESS * np.log(hidden.n_classes))
     labels = hidden.labels
     return float(inverse_temperatures(logits[None], labels.Y, labels.weights, centre=1.0)[0][0])
 
