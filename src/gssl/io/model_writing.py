@@ -172,6 +172,9 @@ def _outgrows_inputs(model: Any) -> bool:
     """Return whether coefficients that can be computed again would take more space than the inputs."""
     if isinstance(model, CalibratedClassifier):
         return _outgrows_inputs(model.classifier_)
+    if hasattr(model, "tree_pool_"):
+        # trees are not stored, but fitted again
+        return True
     if not isinstance(model, AutoClassifier) or not hasattr(model, "_recipe"):
         return False
     inputs = getattr(model, "_fit_inputs", None)

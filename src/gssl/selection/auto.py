@@ -24,9 +24,11 @@ from gssl.selection.candidates import GraphOperators, terms
 from gssl.selection.ensemble import FittedEnsemble, Recipe
 from gssl.selection.filtered_rows import polynomial_scores, product_limit
 from gssl.selection.hidden_labels import FOLDS
-from gssl.selection.model_search import averaged, select_models
+from gssl.selection.model_search import averaged, select_models, tree_inputs
 from gssl.selection.node_order import keys_with_labels
+from gssl.selection.pool import floored_log, log_linear
 from gssl.selection.self_training import TEACHERS
+from gssl.selection.trees import Trees
 from gssl.selection.trial import Labels
 from gssl.selection.views import WIDTHS, Views, by_density, make_features
 from gssl.selection.wording import explain
@@ -101,6 +103,11 @@ class AutoClassifier(FittedParameters, GraphClassifier):
     intercept_ : ndarray of shape (c,)
     propagation_ : LabelSpreading or LabelPropagation
         The model that predicts instead of the average, or together with it if labels are few.
+    tree_pool_ : ndarray of shape (3,)
+        The weights of the average and of boosted trees in the log-linear pool that predicts, and the rounds
+        of the trees, if these clearly improve the likelihood of hidden labels.
+    spread_power_ : ndarray of shape (1,)
+        The power that calibrates label spreading where it predicts alone.
     reached_ : bool ndarray of shape (n,)
         Whether a label is in the node's component.
     n_iter_ : int
@@ -138,7 +145,9 @@ class AutoClassifier(FittedParameters, GraphClassifier):
         Stored("self_training_", "flag", optional=True),
         Stored("_held_out_scores", "distribution", ("m", "c")),
         Stored("_recipe", "recipe", optional=True),
-        *transient("_fitted_average"),
+        Stored("spread_power_", "float", ("power",), optional=True),
+        Stored("tree_pool_", "float", ("pool",), optional=True),
+        *transient("_fitted_average", "_trees"),
     )
 
     def __init__(
@@ -231,7 +240,11 @@ class AutoClassifier(FittedParameters, GraphClassifier):
         spread = None
         if selection.spreading is not None:
             self._spread_labels(selection.spreading)
+            self.spread_power_ = np.array([selection.spread_power])
             spread = self.propagation_.label_distributions_, self.propagation_.informed_
+        if selection.trees is not None:
+            pool = selection.trees.pool
+            self.tree_pool_ = np.array([pool.a, pool.b, selection.trees.rounds])
         P, informed = self._distributions(selection.logits, spread, inputs.X, inputs.A)
         self._keep_parameters()
         # label spreading does not use class weights
@@ -257,7 +270,10 @@ class AutoClassifier(FittedParameters, GraphClassifier):
                 self.propagation_ = model.fit(None, self._fit_codes, adjacency=self._fit_inputs.A)
 
     def __getstate__(self) -> Any:
-        self._coefficients()  # of a loaded model, which may have to compute them from what a copy lacks
+        # of a loaded model, which may have to compute them from what a copy lacks
+        self._coefficients()
+        if hasattr(self, "tree_pool_"):
+            self._trees  # noqa: B018
         left = ("_fitted_average", "_recipe")
         return {name: value for name, value in super().__getstate__().items() if name not in left}
 
@@ -271,6 +287,9 @@ class AutoClassifier(FittedParameters, GraphClassifier):
             "_held_out_scores",
             "_fitted_average",
             "_recipe",
+            "spread_power_",
+            "tree_pool_",
+            "_trees",
         )
         for name in names:
             self.__dict__.pop(name, None)
@@ -318,11 +337,16 @@ class AutoClassifier(FittedParameters, GraphClassifier):
         if "_recipe" not in self.__dict__:
             raise AttributeError("this AutoClassifier holds no average.")
         inputs, labelled = self._kept_inputs(), np.flatnonzero(self._fit_codes != UNLABELLED)
+        recipe, depth, labels = self._recipe, self.n_iter_, self._labels()
+        return FittedEnsemble.follow(recipe, inputs.views, inputs.A, depth, labelled, labels)
+
+    def _labels(self) -> Labels:
+        """Return the labels of fit with their weights and keys."""
+        inputs, labelled = self._kept_inputs(), np.flatnonzero(self._fit_codes != UNLABELLED)
         truth = self._fit_codes[labelled]
         keys = keys_with_labels(inputs.views.node_keys, inputs.A, self._fit_codes)
         Y = one_hot(truth, len(self.classes_), np.float64)
-        labels = Labels(Y, self._as_fitted()._class_weights()[truth], keys[labelled])
-        return FittedEnsemble.follow(self._recipe, inputs.views, inputs.A, self.n_iter_, labelled, labels)
+        return Labels(Y, self._as_fitted()._class_weights()[truth], keys[labelled])
 
     def _keep_inputs(self, X: Any, A: csr_array) -> None:
         X = by_density(X)  # the choice of models must not depend on how X is stored
@@ -351,7 +375,8 @@ class AutoClassifier(FittedParameters, GraphClassifier):
     @property
     def knows_nodes(self) -> bool:
         """Whether prediction uses links to the nodes of fit, or their labels."""
-        return hasattr(self, "propagation_") or "links" in self._kinds() or not self.uses_features
+        labels = hasattr(self, "propagation_") or hasattr(self, "tree_pool_")
+        return labels or "links" in self._kinds() or not self.uses_features
 
     def _class_weights(self) -> np.ndarray:
         return class_weights(self.class_weight, self.classes_, self._fit_codes[self._fit_codes != UNLABELLED])
@@ -403,11 +428,29 @@ class AutoClassifier(FittedParameters, GraphClassifier):
         if logits is None:
             if spread is None:
                 raise ValueError("AutoClassifier has nothing to predict with: fit it.")
-            return spread
+            power = getattr(self, "spread_power_", np.ones(1))
+            return self._with_trees(softmax(power * floored_log(spread[0]), axis=1), X, A), spread[1]
         P = softmax(logits, axis=1)
         informed = featured_nodes(A, X) if self.uses_features else np.zeros(len(P), dtype=bool)
         if "links" in self._kinds():
             informed = informed | (np.diff(A.indptr) > 0)
         if spread is not None:
             P, informed = averaged(P, *spread), informed | spread[1]
-        return P, informed
+        return self._with_trees(P, X, A), informed
+
+    def _with_trees(self, P: np.ndarray, X: Any, A: csr_array) -> np.ndarray:
+        """Pool distributions with those of boosted trees, if there are any."""
+        if not hasattr(self, "tree_pool_"):
+            return P
+        self._grown_codes(A.shape[0])  # raises if the graph lacks nodes of fit
+        a, b, _ = self.tree_pool_
+        return log_linear(P, self._trees.distributions(X, A), a, b).astype(P.dtype)
+
+    @cached_property
+    def _trees(self) -> Trees:
+        """The boosted trees, which a loaded model fits again."""
+        inputs = self._kept_inputs()
+        labels = self._labels()
+        return tree_inputs(inputs.views, inputs.A, self._fit_codes, labels).fit_rounds(
+            int(self.tree_pool_[2])
+        )

@@ -17,7 +17,7 @@ from gssl.evaluation.metrics import score_error
 from gssl.graph.facts import closure
 from gssl.methods import LabelPropagation, LabelSpreading
 from gssl.methods.softmax import inverse_temperatures
-from gssl.scale.execution import Execution
+from gssl.scale.execution import Execution, InMemory
 from gssl.scale.progress import step
 from gssl.selection.candidates import default_candidates
 from gssl.selection.ensemble import Ensemble, Fit, FittedEnsemble, Targets
@@ -25,9 +25,11 @@ from gssl.selection.filtered_rows import FilteredRows, product_limit
 from gssl.selection.hidden_labels import HiddenLabels
 from gssl.selection.leaderboard import Leaderboard, in_order
 from gssl.selection.node_order import keys_with_labels, spread_nodes
+from gssl.selection.pool import floored_log
 from gssl.selection.rivals import SPREADS, Rival, beside, clear_winner, try_spreading
 from gssl.selection.self_training import TEACHERS, taught_targets
-from gssl.selection.trial import Member, Trial, near_best, tabulate_trials, try_all, untried
+from gssl.selection.trees import Judgement, TreeInputs, judge_trees
+from gssl.selection.trial import Labels, Member, Trial, near_best, tabulate_trials, try_all, untried
 from gssl.selection.views import Views
 
 # least number of hidden labels to report what the graph adds
@@ -41,6 +43,8 @@ _SMOOTH = 0.15
 _FEW_SHARPNESS = 0.3
 # least closure of a graph in which labels are spread although its features are not smooth
 _CLOSED = 1.3
+# least number of hidden labels to calibrate label spreading on
+_FEWEST_CALIBRATED = 30
 # the share of label spreading beside an average of models that have little to tell
 _SPREAD_SHARE = 0.7
 # distributions of label spreading are raised to this power, to be as confident as the average
@@ -65,13 +69,15 @@ class Facts:
     graph_gain: GraphGain | Literal["unused"] | None = None
     winner: GraphGain | None = None
     spread: Literal["alone", "half", "untested", "no time"] | None = None
+    tree_weight: float | None = None
 
 
 @dataclass(frozen=True, eq=False)
 class Selection:
     """What predicts: the ``average`` with its logits, label ``spreading`` (not fitted yet), or both.
 
-    ``held_out`` are the distributions of the labels in ``hidden`` while they were hidden.
+    ``held_out`` are the distributions of the labels in ``hidden`` while they were hidden. Distributions of
+    label spreading alone are raised to ``spread_power``. ``trees`` are pooled with the result.
     """
 
     hidden: HiddenLabels
@@ -81,6 +87,8 @@ class Selection:
     average: FittedEnsemble | None = None
     logits: np.ndarray | None = None
     spreading: LabelSpreading | LabelPropagation | None = None
+    spread_power: float = 1.0
+    trees: Judgement | None = None
 
 
 def select_models(
@@ -92,7 +100,37 @@ def select_models(
     execution: Execution,
     deadline: float = np.inf,
 ) -> Selection:
-    """Compare models on hidden labels, and fit those that predict to all labels."""
+    """Compare models on hidden labels, fit those that predict to all labels, and try trees beside them."""
+    selection = _select(views, A, codes, class_weights, depth, execution, deadline)
+    # trees hold the columns of all nodes in memory
+    if not isinstance(execution, InMemory) or perf_counter() > deadline:
+        return selection
+    hidden = selection.hidden
+    with step("trying trees"):
+        inputs = tree_inputs(views, A, codes, hidden.labels)
+        trees = judge_trees(inputs, hidden, selection.held_out)
+    if trees is None:
+        return selection
+    facts = replace(selection.facts, tree_weight=trees.pool.share)
+    board = in_order([*selection.leaderboard, trees.entry])
+    return replace(selection, trees=trees, held_out=trees.held_out, facts=facts, leaderboard=board)
+
+
+def tree_inputs(views: Views, A: csr_array, codes: np.ndarray, labels: Labels) -> TreeInputs:
+    """Return what trees are fitted to."""
+    axes = views["unit"].axes if "unit" in views else np.zeros((views.own.shape[1], 0), views.dtype)
+    return TreeInputs(views.own, A, codes, labels.weights, labels.keys, axes, views.column_keys)
+
+
+def _select(
+    views: Views,
+    A: csr_array,
+    codes: np.ndarray,
+    class_weights: np.ndarray,
+    depth: int,
+    execution: Execution,
+    deadline: float = np.inf,
+) -> Selection:
     keys = keys_with_labels(views.node_keys, A, codes)
     hidden = HiddenLabels.deal(codes, class_weights, keys)
     has_features = any(kind != "links" for kind in views)
@@ -119,7 +157,7 @@ def select_models(
         rival, lead = win
         gain = comparison.graph_gain(trials, chosen, rival.P, spreads=True)
         facts = replace(facts, spread="alone", winner=lead, graph_gain=gain)
-        return Selection(hidden, rival.P, in_order(board), facts, spreading=rival.model)
+        return _spread_alone(rival, hidden, in_order(board), facts)
 
     targets = comparison.targets()
     if taught:
@@ -171,7 +209,17 @@ def _spread_labels(rivals: Sequence[Rival], hidden: HiddenLabels, facts: Facts) 
         return Selection(hidden, hidden.uniform_scores(), Leaderboard([]), facts, spreading=model)
     best = max(rivals, key=lambda rival: rival.entry.score)
     board = in_order(replace(rival.entry, chosen=rival is best) for rival in rivals)
-    return Selection(hidden, best.P, board, replace(facts, spread="alone"), spreading=best.model)
+    return _spread_alone(best, hidden, board, replace(facts, spread="alone"))
+
+
+def _spread_alone(rival: Rival, hidden: HiddenLabels, board: Leaderboard, facts: Facts) -> Selection:
+    """Let label spreading predict alone, as sure as hidden labels say."""
+    labels, logs = hidden.labels, floored_log(rival.P)
+    power = 1.0
+    if hidden.tested.sum() >= _FEWEST_CALIBRATED:
+        power = float(inverse_temperatures(logs[None], labels.Y, labels.weights, centre=1.0)[0][0])
+    P = softmax(power * logs, axis=1)
+    return Selection(hidden, P, board, facts, spreading=rival.model, spread_power=power)
 
 
 def _sharpness(hidden: HiddenLabels, logits: np.ndarray) -> float:

@@ -83,9 +83,10 @@ class Views(Mapping[str, View]):
         self._X, self._A = X, A
         # columns that only number the nodes say nothing about them
         named = _only_names(X)
-        own = csr_array((X.shape[0], 0), dtype=X.dtype) if named else X
-        self._column_keys = column_keys(own, A)
-        self.node_keys = node_keys(own, A, self._column_keys)
+        # the features without such columns, and a number for each that does not depend on their order
+        self.own = csr_array((X.shape[0], 0), dtype=X.dtype) if named else X
+        self.column_keys = column_keys(self.own, A)
+        self.node_keys = node_keys(self.own, A, self.column_keys)
         self._nodes = _sample_rows(X, self.node_keys)
         self._made: dict[str, View] = {}
         self._kinds: list[Kind] = []
@@ -165,7 +166,7 @@ class Views(Mapping[str, View]):
             # the columns are nodes
             axes = principal_axes(rows, n_axes, self.node_keys)
         else:
-            axes = principal_axes(features.rows(self._nodes), n_axes, self._column_keys)
+            axes = principal_axes(features.rows(self._nodes), n_axes, self.column_keys)
         return View(kind, features, axes.astype(features.dtype))
 
 

@@ -12,7 +12,7 @@ _NO_FEATURES = "There are no features that differ between nodes"
 def explain(selection: Selection, classes: np.ndarray) -> str:
     """Say how accurate a selection is on hidden labels, what the graph adds, and which models predict."""
     facts = selection.facts
-    sentences = [_accuracy(selection, classes), _graph(facts), _models(facts)]
+    sentences = [_accuracy(selection, classes), _graph(facts), _models(facts), _trees(facts)]
     return " ".join(sentence for sentence in sentences if sentence)
 
 
@@ -63,6 +63,15 @@ def _models(facts: Facts) -> str:
             "and predict needs a graph that begins with the nodes of fit."
         )
     return " ".join(sentences)
+
+
+def _trees(facts: Facts) -> str:
+    if facts.tree_weight is None:
+        return ""
+    return (
+        "Boosted trees on the features and labels of neighbours are pooled with it, with a weight of "
+        f"{100 * facts.tree_weight:.0f} %, and predict needs a graph that begins with the nodes of fit."
+    )
 
 
 def _average(facts: Facts) -> str:
