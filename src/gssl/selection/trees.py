@@ -44,6 +44,10 @@ _SHORT = {"max_iter": 20, "learning_rate": 0.3, "max_leaf_nodes": 8, "max_bins":
 # held-out likelihood is compared every so many rounds
 _STRIDE = 5
 _ROWS = 8_192
+# columns are rounded to so many steps, up or down at a point where no simple fraction lies
+_STEPS, _MIDDLE = 1 << 13, 0.5137
+# keys times this are scattered enough for their fractions to be random
+_SCATTERED = 1e4
 # bytes of the columns of all nodes
 _MOST_BYTES = 1 << 30
 
@@ -79,7 +83,7 @@ class Neighbourhood:
         elif self.X.shape[1]:
             Z = np.asarray(self._given @ self.axes, dtype=np.float32)
             columns += [Z, self.walk @ Z]
-        return np.hstack(columns)
+        return _rounded(np.hstack(columns))
 
     def _extreme(self, of: np.ufunc, Z: np.ndarray) -> np.ndarray:
         """Return the least or greatest value among neighbours; NaN without neighbours."""
@@ -101,7 +105,9 @@ class Neighbourhood:
         two = np.maximum(self.walk @ (self.walk @ M) - self.way_back * M, 0.0)
         # shrunk towards the class shares where few labels are near
         shares = [(S[:, :-1] + w * prior) / (S[:, -1:] + w) for S, w in ((one, 1.0), (two, 0.01))]
-        return np.hstack([*shares, one[:, -1:], two[:, -1:]])
+        # differences of shares may be rounding errors
+        columns = np.hstack([*shares, one[:, -1:], two[:, -1:]])
+        return np.asarray(np.floor(columns * _STEPS + _MIDDLE) / _STEPS, dtype=np.float32)
 
     def choose(self, codes: np.ndarray, rows: np.ndarray, n_classes: int) -> Chosen:
         """Choose features, and features to average over neighbours, by their F statistics at some nodes."""
@@ -120,7 +126,7 @@ class Neighbourhood:
         if len(own):
             parts.append(_dense(self.X[rows][:, own]))
         if len(near):
-            parts.append(_dense(self.walk[rows] @ self.X[:, near]))
+            parts.append(_rounded(_dense(self.walk[rows] @ self.X[:, near])))
         return np.hstack(parts)
 
 
@@ -132,8 +138,9 @@ class Trees:
     axes: np.ndarray
     order: np.ndarray
     chosen: Chosen
+    # classes are numbered in this order
+    classes: np.ndarray
     codes: np.ndarray
-    n_classes: int
 
     def distributions(self, X: Any, A: csr_array) -> np.ndarray:
         """Predict all nodes of a graph that begins with the nodes of fit."""
@@ -156,14 +163,14 @@ class Trees:
         """Yield the columns of some nodes, block by block."""
         codes = np.full(nearby.A.shape[0], UNLABELLED)
         codes[: len(self.codes)] = self.codes
-        labels = nearby.label_columns(codes, self.n_classes)
+        labels = nearby.label_columns(codes, len(self.classes))
         for first in range(0, len(rows), _ROWS):
             yield nearby.columns(rows[first : first + _ROWS], self.chosen, labels)
 
     def _spread(self, P: np.ndarray) -> np.ndarray:
         """Give the classes that have no label in the sample a probability of zero."""
-        full = np.zeros((*P.shape[:-1], self.n_classes))
-        full[..., self.model.classes_] = P
+        full = np.zeros((*P.shape[:-1], len(self.classes)))
+        full[..., self.classes[self.model.classes_]] = P
         return full
 
 
@@ -171,7 +178,8 @@ class Trees:
 class TreeInputs:
     """What trees are fitted to: features, graph, labels with their weights and keys, and directions of X.
 
-    ``column_keys`` order the features, so that trees do not depend on how these are stored.
+    ``column_keys`` order the features, and ``keys`` the labelled nodes, so that trees do not depend on how
+    these are stored.
     """
 
     X: Any
@@ -185,7 +193,7 @@ class TreeInputs:
     @property
     def fits(self) -> bool:
         """Whether features and columns can be held in memory."""
-        n, c = self.A.shape[0], int(self.codes.max()) + 1
+        n, c = self.A.shape[0], len(self.classes)
         width = 2 * (c + 2) + max(2 * DIRECTIONS, 5 * FEW_FEATURES)
         return (
             4 * n * width <= _MOST_BYTES
@@ -199,6 +207,19 @@ class TreeInputs:
         return np.flatnonzero(self.codes != UNLABELLED)
 
     @cached_property
+    def classes(self) -> np.ndarray:
+        """The classes in the order of the mean keys of their labels, whatever their codes."""
+        codes = self.codes[self.nodes]
+        return np.argsort(np.bincount(codes, self.keys) / np.maximum(np.bincount(codes), 1), kind="stable")
+
+    @cached_property
+    def ranks(self) -> np.ndarray:
+        """The positions of the classes of all nodes in that order."""
+        ranks = np.full(len(self.codes), UNLABELLED)
+        ranks[self.nodes] = np.argsort(self.classes)[self.codes[self.nodes]]
+        return ranks
+
+    @cached_property
     def nearby(self) -> Neighbourhood:
         """The columns of all nodes."""
         return Neighbourhood(self.X, self.A, self.axes[:, :DIRECTIONS], np.argsort(self.column_keys))
@@ -206,14 +227,19 @@ class TreeInputs:
     def sample(self, of: np.ndarray, size: int) -> np.ndarray:
         """Return some of the labelled nodes, in an order that does not depend on how they are stored."""
         at = np.searchsorted(self.nodes, of)
-        some = stratified_part(self.codes[of], self.keys[at], size)
+        some = stratified_part(self.ranks[of], self.keys[at], size)
         return np.asarray(of[some][np.argsort(self.keys[at][some], kind="stable")])
+
+    def folds(self, count: int) -> list[np.ndarray]:
+        """Divide the labelled nodes by their keys, so that nodes that cannot be told apart stay together."""
+        fold = np.floor(count * np.modf(np.abs(self.keys) * _SCATTERED)[0])
+        return [part for k in range(count) if len(part := self.nodes[fold == k])]
 
     def fit(self, hidden: np.ndarray, size: int, **settings: Any) -> Trees:
         """Fit trees to about ``size`` labels, without those of hidden nodes."""
         from sklearn.ensemble import HistGradientBoostingClassifier  # not needed where trees are not tried
 
-        shown, n_classes = self.codes.copy(), int(self.codes.max()) + 1
+        shown, n_classes = self.ranks.copy(), len(self.classes)
         shown[hidden] = UNLABELLED
         rest = np.setdiff1d(self.nodes, hidden)
         rows = self.sample(rest, size)
@@ -222,12 +248,12 @@ class TreeInputs:
         D = self.nearby.columns(rows, chosen, self.nearby.label_columns(shown, n_classes))
         model = HistGradientBoostingClassifier(**(_SETTINGS | settings))
         # equal weights are left out: binning is slow with weights
-        model.fit(D, self.codes[rows], sample_weight=own if np.ptp(own) else None)
-        return Trees(model, self.nearby.axes, self.nearby.order, chosen, shown, n_classes)
+        model.fit(D, self.ranks[rows], sample_weight=own if np.ptp(own) else None)
+        return Trees(model, self.nearby.axes, self.nearby.order, chosen, self.classes, shown)
 
     def fit_rounds(self, rounds: int, hidden: np.ndarray | None = None) -> Trees:
         """Fit so many rounds at the usual rate, to all labels that are not hidden."""
-        n_classes = int(self.codes.max()) + 1
+        n_classes = len(self.classes)
         most = _most_rounds(n_classes)
         none = self.nodes[:0] if hidden is None else hidden
         rate = min(_MOST_RATE, _PACE / most)
@@ -257,14 +283,17 @@ def judge_trees(inputs: TreeInputs, hidden: HiddenLabels, linear: np.ndarray) ->
         at = hidden.positions(of)
         return fit_pool(linear[at], Q, hidden.truth[at], hidden.labels.weights[at])
 
-    first, nearby = hidden.folds[0], inputs.nearby
+    folds, nearby = inputs.folds(len(hidden.folds)), inputs.nearby
+    if len(folds) < 2:
+        return None
+    first = folds[0]
     tested = inputs.sample(first, _SCREENED)
     if not pooled(tested, inputs.fit(first, _SCREENED, **_SHORT).of_rows(nearby, tested)).is_clear():
         return None
     most = _most_rounds(hidden.n_classes)
-    fits = [inputs.fit_rounds(most, fold) for fold in hidden.folds]
-    parts = [trees.stages(nearby, fold) for trees, fold in zip(fits, hidden.folds, strict=True)]
-    stages, every = np.concatenate(parts, axis=1), np.concatenate(hidden.folds)
+    fits = [inputs.fit_rounds(most, fold) for fold in folds]
+    parts = [trees.stages(nearby, fold) for trees, fold in zip(fits, folds, strict=True)]
+    stages, every = np.concatenate(parts, axis=1), np.concatenate(folds)
     at = hidden.positions(every)
     logs = floored_log(stages[:, np.arange(len(every)), hidden.truth[at]])
     best = int(np.argmax(np.average(logs, axis=1, weights=hidden.labels.weights[at])))
@@ -298,6 +327,12 @@ def _f_statistics(Z: Any, Y: np.ndarray) -> np.ndarray:
     centre = sums.sum(axis=1) ** 2 / len(Y)
     between = (sums**2 / counts).sum(axis=1) - centre
     return np.asarray(between / np.maximum(squares - centre - between, 1e-9 * np.maximum(squares, 1e-6)))
+
+
+def _rounded(Z: np.ndarray) -> np.ndarray:
+    """Round to some bits after the first, so that the order of a sum decides no split."""
+    mantissa, exponent = np.frexp(Z)
+    return np.asarray(np.ldexp(np.floor(mantissa * _STEPS + _MIDDLE) / _STEPS, exponent), dtype=np.float32)
 
 
 def _dense(Z: Any) -> np.ndarray:

@@ -283,6 +283,10 @@ def _average_sums(model: AutoClassifier, nodes: np.ndarray) -> list[_Sum]:
         old, new = np.log(np.maximum(model._priors, np.finfo(np.float64).tiny))
         intercept = intercept + new - old
     beside = why(model.propagation_, nodes) if hasattr(model, "propagation_") else [None] * len(nodes)
+    note = ""
+    if hasattr(model, "tree_pool_"):
+        weight = model.tree_pool_[1] / model.tree_pool_[:2].sum()
+        note = f"Boosted trees have a weight of {100 * weight:.0f} % beside these shares."
     sums = []
     for k, other in enumerate(beside):
         features = [part[k] for kind, part in by_kind.items() if kind != "links"]
@@ -296,6 +300,7 @@ def _average_sums(model: AutoClassifier, nodes: np.ndarray) -> list[_Sum]:
                 features=np.sum(features, axis=0) if features else None,
                 links=links,
                 beside=other,
+                note=note,
             )
         )
     return sums
