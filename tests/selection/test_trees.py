@@ -4,7 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
-from scipy.sparse import csr_array
+from scipy.sparse import block_diag, csr_array
 
 import gssl
 from gssl.methods.labels import UNLABELLED
@@ -52,9 +52,8 @@ def test_the_nodes_of_fit_and_new_ones_are_predicted_alike(fitted):
     X, A, _, _, model = fitted
     np.testing.assert_allclose(model.predict_proba(X, adjacency=A), model.label_distributions_, atol=1e-6)
     new_X, _, new_truth = checkered(seed=5, n=200)
-    grown = csr_array((N + 200, N + 200))
-    grown[:N, :N] = A
-    predicted = model.predict(np.vstack([X, new_X]), adjacency=grown.tocsr())[N:]
+    grown = block_diag([A, csr_array((200, 200))], format="csr")
+    predicted = model.predict(np.vstack([X, new_X]), adjacency=csr_array(grown))[N:]
     assert (predicted == new_truth).mean() > 0.8
     with pytest.raises(ValueError, match=f"must begin with the {N} nodes of fit"):
         model.predict(new_X, adjacency=csr_array((200, 200)))

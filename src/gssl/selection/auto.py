@@ -28,7 +28,7 @@ from gssl.selection.model_search import averaged, select_models, tree_inputs
 from gssl.selection.node_order import keys_with_labels
 from gssl.selection.pool import floored_log, log_linear
 from gssl.selection.self_training import TEACHERS
-from gssl.selection.trees import Trees
+from gssl.selection.trees import Trees, one_thread
 from gssl.selection.trial import Labels
 from gssl.selection.views import WIDTHS, Views, by_density, make_features
 from gssl.selection.wording import explain
@@ -444,7 +444,8 @@ class AutoClassifier(FittedParameters, GraphClassifier):
             return P
         self._grown_codes(A.shape[0])  # raises if the graph lacks nodes of fit
         a, b, _ = self.tree_pool_
-        return log_linear(P, self._trees.distributions(X, A), a, b).astype(P.dtype)
+        with one_thread():
+            return log_linear(P, self._trees.distributions(X, A), a, b).astype(P.dtype)
 
     @cached_property
     def _trees(self) -> Trees:

@@ -28,7 +28,7 @@ from gssl.selection.node_order import keys_with_labels, spread_nodes
 from gssl.selection.pool import floored_log
 from gssl.selection.rivals import SPREADS, Rival, beside, clear_winner, try_spreading
 from gssl.selection.self_training import TEACHERS, taught_targets
-from gssl.selection.trees import Judgement, TreeInputs, judge_trees
+from gssl.selection.trees import Judgement, TreeInputs, judge_trees, one_thread
 from gssl.selection.trial import Labels, Member, Trial, near_best, tabulate_trials, try_all, untried
 from gssl.selection.views import Views
 
@@ -106,7 +106,7 @@ def select_models(
     if not isinstance(execution, InMemory) or perf_counter() > deadline:
         return selection
     hidden = selection.hidden
-    with step("trying trees"):
+    with step("trying trees"), one_thread():
         inputs = tree_inputs(views, A, codes, hidden.labels)
         trees = judge_trees(inputs, hidden, selection.held_out)
     if trees is None:

@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 from scipy.sparse import csr_array, issparse
+from threadpoolctl import threadpool_limits
 
 from gssl.evaluation.metrics import score_error
 from gssl.graph.mapped import mapped_file
@@ -53,6 +54,11 @@ _MOST_BYTES = 1 << 30
 
 # features of the node, and features to average over its neighbours
 Chosen: TypeAlias = tuple[np.ndarray, np.ndarray]
+
+
+def one_thread() -> Any:
+    """Limit trees to one thread: on a busy machine, more threads mostly wait for each other."""
+    return threadpool_limits(limits=1, user_api="openmp")
 
 
 class Neighbourhood:
