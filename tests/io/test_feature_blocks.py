@@ -96,7 +96,7 @@ def test_a_table_of_other_nodes_keeps_its_order(store, frame, change):
         (lambda f: f.assign(x3=time(3)), "'x3' is of type TIME"),
         (
             lambda f: f.assign(x3=[[1], [1, 2], [1], [1], [1]]),
-            r"column 'x3' of id 'a' is \[1, 2\], not a list of 1 numbers",
+            r"column 'x3' of id 'a' is \[1, 2\], not a list of 1 number",
         ),
     ],
 )

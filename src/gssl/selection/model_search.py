@@ -17,7 +17,7 @@ from gssl.evaluation.metrics import score_error
 from gssl.graph.facts import closure
 from gssl.methods import LabelPropagation, LabelSpreading
 from gssl.methods.softmax import inverse_temperatures
-from gssl.scale.execution import Execution, InMemory
+from gssl.scale.execution import Execution
 from gssl.scale.progress import step
 from gssl.selection.candidates import default_candidates
 from gssl.selection.ensemble import Ensemble, Fit, FittedEnsemble, Targets
@@ -102,8 +102,7 @@ def select_models(
 ) -> Selection:
     """Compare models on hidden labels, fit those that predict to all labels, and try trees beside them."""
     selection = _select(views, A, codes, class_weights, depth, execution, deadline)
-    # trees hold the columns of all nodes in memory
-    if not isinstance(execution, InMemory) or perf_counter() > deadline:
+    if perf_counter() > deadline:
         return selection
     hidden = selection.hidden
     with step("trying trees"), one_thread():
