@@ -252,8 +252,9 @@ class Comparison:
 
     @property
     def is_smooth(self) -> bool:
-        """Whether neighbours have similar features."""
-        return self.tables.smoothness >= _SMOOTH
+        """Whether neighbours have similar features; without features, nothing speaks against it."""
+        alone = all(kind == "links" for kind in self.tables.views)
+        return alone or self.tables.smoothness >= _SMOOTH
 
     @property
     def has_communities(self) -> bool:

@@ -79,7 +79,7 @@ def _average(facts: Facts) -> str:
         models = "; ".join(facts.models)
         return (
             f"{facts.n_labels:,} labels in {facts.n_classes} classes are too few to compare models, so those "
-            f"that suit such features predict, too ({models})."
+            f"that suit such features are part of the average ({models})."
         )
     sentences = [] if facts.has_features else [f"{_NO_FEATURES}, so links take their place."]
     count = facts.n_models
