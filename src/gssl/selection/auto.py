@@ -67,7 +67,7 @@ class AutoClassifier(FittedParameters, GraphClassifier):
     which helps if neighbours tend to differ; GGC and GGCM add one term each. The average is self-trained: its
     predictions for unlabelled nodes, smoothed over the graph and weighted by confidence, become additional
     targets unless this clearly lowers the accuracy on hidden labels. :class:`gssl.LabelSpreading` predicts
-    instead if it is clearly better on hidden labels, and is averaged in if labels are few and only links tell.
+    instead if it is clearly better on hidden labels, and is averaged in if few labels follow the links only.
     With many labels, boosted trees on the features and labels of neighbours are pooled with the result where
     that clearly helps. In all these cases, and if links are used as features, ``predict`` needs a graph that
     begins with the nodes of fit.
