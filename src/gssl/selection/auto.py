@@ -24,7 +24,7 @@ from gssl.selection.candidates import GraphOperators, terms
 from gssl.selection.ensemble import FittedEnsemble, Recipe
 from gssl.selection.filtered_rows import polynomial_scores, product_limit
 from gssl.selection.hidden_labels import FOLDS
-from gssl.selection.model_search import averaged, select_models, tree_inputs
+from gssl.selection.model_search import averaged, pool_trees, select_models, tree_inputs
 from gssl.selection.node_order import keys_with_labels
 from gssl.selection.pool import floored_log, log_linear
 from gssl.selection.self_training import TEACHERS
@@ -233,6 +233,8 @@ class AutoClassifier(FittedParameters, GraphClassifier):
         weights = self._class_weights()
         with small_algebra():
             selection = select_models(inputs.views, inputs.A, codes, weights, self.depth, execution, deadline)
+            if perf_counter() <= deadline:
+                selection = pool_trees(selection, inputs.views, inputs.A, codes)
             if selection.average is not None:
                 self._keep_average(selection.average)
         # in the precision of a saved model, so that a loaded one says the same

@@ -8,7 +8,9 @@ import numpy as np
 
 from gssl.evaluation.graph_gain import GraphGain, compare_hits
 from gssl.evaluation.holdout import balanced_fold_count, dealt_folds
+from gssl.evaluation.metrics import score_error
 from gssl.methods.labels import UNLABELLED, one_hot
+from gssl.selection.leaderboard import Entry
 from gssl.selection.trial import Labels
 
 # number of folds, the number used if nodes × classes is large, and what counts as large
@@ -85,6 +87,12 @@ class HiddenLabels:
         """Return the weighted mean of −log P of hidden labels."""
         logs = np.log(np.maximum((P * self.labels.Y).sum(axis=1), 1e-6))[self.tested]
         return -float(np.average(logs, weights=self.labels.weights[self.tested]))
+
+    def entry(self, model: str, settings: str, P: np.ndarray, seconds: float, *, chosen: bool) -> Entry:
+        """Return the line of a leaderboard for distributions of hidden labels."""
+        score = self.accuracy(P)
+        error = score_error(score, self.labels.effective_number)
+        return Entry(model, settings, score, error, self.log_loss(P), seconds, chosen)
 
     def gain(self, scores: np.ndarray, others: np.ndarray) -> GraphGain:
         """Return by how much the accuracy of ``scores`` exceeds that of ``others``."""

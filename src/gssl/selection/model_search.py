@@ -91,23 +91,11 @@ class Selection:
     trees: Judgement | None = None
 
 
-def select_models(
-    views: Views,
-    A: csr_array,
-    codes: np.ndarray,
-    class_weights: np.ndarray,
-    depth: int,
-    execution: Execution,
-    deadline: float = np.inf,
-) -> Selection:
-    """Compare models on hidden labels, fit those that predict to all labels, and try trees beside them."""
-    selection = _select(views, A, codes, class_weights, depth, execution, deadline)
-    if perf_counter() > deadline:
-        return selection
+def pool_trees(selection: Selection, views: Views, A: csr_array, codes: np.ndarray) -> Selection:
+    """Return a selection with boosted trees, if these are clearly better together on hidden labels."""
     hidden = selection.hidden
     with step("trying trees"), one_thread():
-        inputs = tree_inputs(views, A, codes, hidden.labels)
-        trees = judge_trees(inputs, hidden, selection.held_out)
+        trees = judge_trees(tree_inputs(views, A, codes, hidden.labels), hidden, selection.held_out)
     if trees is None:
         return selection
     facts = replace(selection.facts, tree_weight=trees.pool.share)
@@ -121,7 +109,7 @@ def tree_inputs(views: Views, A: csr_array, codes: np.ndarray, labels: Labels) -
     return TreeInputs(views.own, A, codes, labels.weights, labels.keys, axes, views.column_keys)
 
 
-def _select(
+def select_models(
     views: Views,
     A: csr_array,
     codes: np.ndarray,
@@ -130,6 +118,7 @@ def _select(
     execution: Execution,
     deadline: float = np.inf,
 ) -> Selection:
+    """Compare models on hidden labels, and fit those that predict to all labels."""
     keys = keys_with_labels(views.node_keys, A, codes)
     hidden = HiddenLabels.deal(codes, class_weights, keys)
     has_features = any(kind != "links" for kind in views)

@@ -9,7 +9,6 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from gssl.evaluation.graph_gain import GraphGain
-from gssl.evaluation.metrics import score_error
 from gssl.methods import LabelSpreading
 from gssl.methods.labels import UNLABELLED, rows_to_distributions
 from gssl.methods.recurrences import chebyshev_steps, run_steps, symmetric_filters
@@ -53,16 +52,8 @@ def try_spreading(
         if start > deadline:
             break
         P = spread_hidden(A, codes, spread, folds=hidden.folds, dtype=dtype, execution=execution)
-        score = hidden.accuracy(P)
-        entry = Entry(
-            model="LabelSpreading",
-            settings=f"spread={spread}",
-            score=score,
-            standard_error=score_error(score, hidden.labels.effective_number),
-            log_loss=hidden.log_loss(P),
-            seconds=perf_counter() - start,
-            chosen=False,
-        )
+        settings = f"spread={spread}"
+        entry = hidden.entry("LabelSpreading", settings, P, perf_counter() - start, chosen=False)
         rivals.append(Rival(LabelSpreading(spread=spread), entry, P))
     return rivals
 

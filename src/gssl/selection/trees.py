@@ -14,7 +14,6 @@ import numpy as np
 from scipy.sparse import csr_array, issparse
 from threadpoolctl import threadpool_limits
 
-from gssl.evaluation.metrics import score_error
 from gssl.graph.mapped import mapped_file
 from gssl.methods.labels import UNLABELLED, one_hot
 from gssl.selection.hidden_labels import HiddenLabels
@@ -174,7 +173,7 @@ class Trees:
             yield nearby.columns(rows[first : first + _ROWS], self.chosen, labels)
 
     def _spread(self, P: np.ndarray) -> np.ndarray:
-        """Give the classes that have no label in the sample a probability of zero."""
+        """Return distributions over all classes, with zeros for those without a label in the sample."""
         full = np.zeros((*P.shape[:-1], len(self.classes)))
         full[..., self.classes[self.model.classes_]] = P
         return full
@@ -309,17 +308,10 @@ def judge_trees(inputs: TreeInputs, hidden: HiddenLabels, linear: np.ndarray) ->
     alone, held_out = hidden.uniform_scores(), linear.copy()
     alone[at] = stages[best]
     held_out[at] = pool.distributions(linear[at], stages[best])
-    score = hidden.accuracy(alone)
-    entry = Entry(
-        model="boosted trees",
-        settings=f"rounds={(best + 1) * _STRIDE}, weight={pool.share:.2f}",
-        score=score,
-        standard_error=score_error(score, hidden.labels.effective_number),
-        log_loss=hidden.log_loss(alone),
-        seconds=perf_counter() - start,
-        chosen=True,
-    )
-    return Judgement(pool, (best + 1) * _STRIDE, held_out, entry)
+    rounds = (best + 1) * _STRIDE
+    settings = f"rounds={rounds}, weight={pool.share:.2f}"
+    entry = hidden.entry("boosted trees", settings, alone, perf_counter() - start, chosen=True)
+    return Judgement(pool, rounds, held_out, entry)
 
 
 def _most_rounds(n_classes: int) -> int:

@@ -36,9 +36,11 @@ def _graph(facts: Facts) -> str:
         f"{100 * abs(gain.difference):.1f} ± {100 * gain.standard_error:.1f} points over features alone "
         f"({100 * gain.without_graph:.1f} %)."
     )
+    # the models of features alone have no trees
+    graph = "The graph" if facts.tree_weight is None else "Among linear models, the graph"
     if abs(gain.difference) < 2 * gain.standard_error:
-        return f"The graph makes no clear difference: {'−' if gain.difference < 0 else '+'}{points}"
-    return f"The graph {'costs' if gain.difference < 0 else 'adds'} {points}"
+        return f"{graph} makes no clear difference: {'−' if gain.difference < 0 else '+'}{points}"
+    return f"{graph} {'costs' if gain.difference < 0 else 'adds'} {points}"
 
 
 def _models(facts: Facts) -> str:
