@@ -41,21 +41,48 @@ def test_a_softmax_map_brings_back_a_class_between_two_others():
     F = np.column_stack([x, np.ones(300)])
     Z = F @ np.linalg.lstsq(F, Y, rcond=None)[0]
     assert (Z.argmax(axis=1) == codes).mean() < 0.7
-    fitted, loss = fit_softmax_map(Z, Y, np.ones(300), 5.0)
-    assert (fitted.logits(Z).argmax(axis=1) == codes).mean() > 0.95
-    assert loss < -(log_softmax(5.0 * Z, axis=1) * Y).sum(axis=1).mean()
+    fitted = fit_softmax_map(Z, Y, np.ones(300), 5.0, penalty=5.0)
+    assert (fitted.map.logits(Z).argmax(axis=1) == codes).mean() > 0.95
+    without, plain = (log_softmax(logits, axis=1) * Y for logits in (fitted.logits_without, 5.0 * Z))
+    assert without.sum() > plain.sum()
+
+
+def test_logits_without_a_label_are_those_of_a_map_that_was_fitted_without_it():
+    rng = np.random.default_rng(0)
+    codes = np.arange(80) % 4
+    Y, weights = np.eye(4)[codes], rng.uniform(0.5, 2.0, size=80)
+    Z = 0.3 * Y + rng.normal(0.0, 0.3, size=(80, 4))
+    fitted = fit_softmax_map(Z, Y, weights, 3.0, penalty=5.0)
+    seen = fitted.map.logits(Z)
+    refitted = np.empty_like(Z)
+    # the penalty counts labels of mean weight one, and the scale is that of all scores
+    for i in range(80):
+        w = np.where(np.arange(80) == i, 1e-12, weights) * 80 / weights.sum()
+        penalty = 5.0 * 80 / (80 - weights[i] * 80 / weights.sum())
+        refitted[i] = fit_softmax_map(Z, Y, w, 3.0, penalty).map.logits(Z[i])
+    true = Y > 0
+    moved = (refitted - seen)[true]
+    assert (moved < 0).all()
+    np.testing.assert_allclose((fitted.logits_without - seen)[true], moved, rtol=0.25, atol=0.02)
+
+
+def test_an_infinite_penalty_leaves_a_temperature():
+    Y = np.eye(2)[[0, 1, 0, 1]]
+    fitted = fit_softmax_map(0.5 * Y, Y, np.ones(4), 7.0, penalty=np.inf)
+    np.testing.assert_array_equal(fitted.map.A, 7.0 * np.eye(2))
+    np.testing.assert_array_equal(fitted.logits_without, 3.5 * Y)
 
 
 def test_few_labels_leave_a_map_near_a_temperature():
     Y = np.eye(3)[[0, 1, 2]]
-    fitted, _ = fit_softmax_map(Y + 0.1, Y, np.ones(3), 10.0)
-    np.testing.assert_allclose(fitted.A, 10.0 * np.eye(3), atol=0.5)
+    fitted = fit_softmax_map(Y + 0.1, Y, np.ones(3), 10.0, penalty=5.0)
+    np.testing.assert_allclose(fitted.map.A, 10.0 * np.eye(3), atol=0.5)
     np.testing.assert_allclose(SoftmaxMap.default(2).logits(np.eye(2)), 10.0 * np.eye(2))
 
 
 def test_a_map_that_reverses_scores_is_refused():
     # leave-one-out scores of uninformative features: slightly lower for the true class
     Y = np.eye(3)[np.arange(60) % 3]
-    fitted, loss = fit_softmax_map(0.33 - 0.02 * Y, Y, np.ones(60), 1.0)
-    np.testing.assert_array_equal(fitted.A, np.eye(3))
-    assert loss > np.log(3) - 0.01
+    fitted = fit_softmax_map(0.33 - 0.02 * Y, Y, np.ones(60), 1.0, penalty=5.0)
+    np.testing.assert_array_equal(fitted.map.A, np.eye(3))
+    assert (log_softmax(fitted.logits_without, axis=1) * Y).sum(axis=1).mean() < 0.01 - np.log(3)

@@ -8,7 +8,7 @@ from scipy.sparse import csr_array
 
 import gssl
 from gssl.datasets import draw_split, make_block_graph
-from gssl.methods import base, embedding_classifier, ogc
+from gssl.methods import embedding_classifier, graph_model, ogc
 from gssl.operators import NormalizedAdjacency
 
 EMBEDDERS = [
@@ -128,8 +128,8 @@ def test_ogc_is_what_a_fit_would_give(data, labels, loss, in_label_space, monkey
 def test_an_update_of_ogc_does_not_check_features_and_graph_again(data, labels, monkeypatch):
     model = gssl.OGC(random_state=0).fit(data.features, labels[0], adjacency=data.adjacency)
     checked = []
-    monkeypatch.setattr(base, "check_optional_features", lambda *_, **__: checked.append("features"))
-    monkeypatch.setattr(base, "check_graph", lambda *_, **__: checked.append("graph"))
+    monkeypatch.setattr(graph_model, "check_optional_features", lambda *_, **__: checked.append("features"))
+    monkeypatch.setattr(graph_model, "check_graph", lambda *_, **__: checked.append("graph"))
     model.update_labels(labels[1])
     assert not checked
 

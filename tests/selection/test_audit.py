@@ -97,7 +97,7 @@ def test_leave_one_out_with_weights_is_that_of_other_fits(spoiled):
         said[i, Y[i].argmax()] *= (mass + trusted[i] * average.labels.weights[i]) / mass
     weights = trusted * average.labels.weights
     t = float(inverse_temperatures(said[None], Y, weights)[0][0])
-    wanted = fit_softmax_map(said, Y, weights, t)[0].logits(said)
+    wanted = fit_softmax_map(said, Y, weights, t, one.members[0].map_penalty).map.logits(said)
     np.testing.assert_allclose(leave_one_out_logits(one, trusted), wanted, atol=1e-4)
 
 

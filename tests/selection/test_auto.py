@@ -483,3 +483,21 @@ def test_what_spreads_labels_is_not_said_to_use_features_alone():
     y = np.where(np.arange(300) < 2 * len(np.unique(truth)), truth, -1)
     model = gssl.AutoClassifier(depth=2, time_budget=0.0).fit(X, y, adjacency=A)
     assert not ("features alone predict" in model.explain_ and "counts for half" in model.explain_)
+
+
+def test_fifty_classes_promise_no_more_than_they_keep():
+    # a map of 50 classes has 2,550 numbers, and 750 labels to fit them to
+    rng = np.random.default_rng(0)
+    truth = np.repeat(np.arange(50), 40)
+    X = 0.5 * rng.normal(size=(50, 30))[truth] + rng.normal(size=(2000, 30))
+    target = np.where(rng.random((2000, 3)) < 0.3, truth[:, None] * 40 + rng.integers(0, 40, (2000, 3)), -1)
+    target = np.where(target < 0, rng.integers(0, 2000, (2000, 3)), target)
+    A = csr_array((np.ones(6000), (np.arange(2000).repeat(3), target.ravel())), shape=(2000, 2000))
+    A = csr_array(((A + A.T) > 0).astype(float))
+    A.setdiag(0)
+    y = np.where(np.arange(2000) % 40 < 15, truth, -1)
+    model = gssl.AutoClassifier().fit(X, y, adjacency=A)
+    accuracy = (model.transduction_ == truth)[y < 0].mean()
+    assert 0.3 < accuracy < 0.9
+    assert max(entry.score for entry in model.leaderboard_) < accuracy + 0.05
+    assert abs(model.label_distributions_[y < 0].max(axis=1).mean() - accuracy) < 0.06

@@ -20,7 +20,7 @@ def member(kind, filter_, width, penalty):
     rng = np.random.default_rng(width)
     softmax_map = SoftmaxMap(rng.normal(size=(2, 2)), rng.normal(size=2))
     none = np.zeros(0)
-    return Trial(kind, filter_, width, penalty, softmax_map, none, 1.0, none, *[0.0] * 4, "", 0.0)
+    return Trial(kind, filter_, width, penalty, softmax_map, none, none, 1.0, 5.0, none, *[0.0] * 4, "", 0.0)
 
 
 @pytest.fixture(scope="module")

@@ -41,21 +41,33 @@ def test_a_trial_is_a_ridge_refitted_without_each_label(problem):
         # the remaining labels of its class are weighted up for the hidden one
         z[labels.Y[i] == 1] *= 15 / 14
         np.testing.assert_allclose(trial.predicted[i], z, atol=1e-8)
-    assert (
-        trial.score == (trial.softmax_map.logits(trial.predicted).argmax(axis=1) == np.arange(45) % 3).mean()
-    )
+    fitted = fit_softmax_map(trial.predicted, labels.Y, np.ones(45), trial.t, trial.map_penalty)
+    assert trial.score == (fitted.logits_without.argmax(axis=1) == np.arange(45) % 3).mean()
 
 
 def test_a_softmax_map_does_not_see_hidden_labels(problem):
     rows, labels = problem
     trial = try_filter(rows, "unit", candidates(2)[2], 9, np.arange(45), labels)
     hidden, shown = np.arange(10), np.arange(10, 45)
-    expected, _ = fit_softmax_map(trial.predicted[shown], labels.Y[shown], np.ones(35), trial.t)
+    expected = fit_softmax_map(
+        trial.predicted[shown], labels.Y[shown], np.ones(35), trial.t, trial.map_penalty
+    )
     refitted = trial.map_without(hidden, labels)
-    np.testing.assert_array_equal(refitted.A, expected.A)
-    assert np.abs(refitted.A - trial.softmax_map.A).max() > 1e-3
-    part = replace(trial, predicted=trial.predicted[:20])
-    assert part.map_without(hidden, labels) is trial.softmax_map
+    np.testing.assert_array_equal(refitted.A, expected.map.A)
+    assert np.abs(refitted.A - trial.softmax_map.A).max() > 1e-4
+
+
+def test_a_map_of_a_sample_of_the_labels_does_not_see_hidden_ones(problem):
+    rows, labels = problem
+    trial = try_filter(rows, "unit", candidates(2)[2], 9, np.arange(45), labels)
+    sample = np.arange(5, 25)
+    part = replace(trial, predicted=trial.predicted[sample], evaluated=sample)
+    same = replace(part, predicted=np.vstack([part.predicted[5:], part.predicted[:5]]))
+    same = replace(same, evaluated=np.concatenate([sample[5:], np.arange(5)]))
+    hidden = np.arange(10)
+    np.testing.assert_allclose(part.map_without(hidden, labels).A, same.map_without(hidden, labels).A)
+    # nothing is left to fit a map to
+    assert part.map_without(sample, labels) is trial.softmax_map
 
 
 def test_other_kinds_and_widths_are_tried_with_the_best_filters(problem):

@@ -102,20 +102,19 @@ def unpack_kinds(parts: Any, ids: np.ndarray) -> NodeKinds | None:
     return NodeKinds.of(tuple(columns), ids, sides.astype(np.int8) - 1)
 
 
-def pack_recipe(recipe: Recipe, n_labels: int, dtype: Any) -> dict[str, Any]:
+def pack_recipe(recipe: Recipe, dtype: Any) -> dict[str, Any]:
     """Return the recipe of an average; ``dtype`` is that of its features, in which targets were computed."""
     return {
         "sharpness": float(recipe.sharpness),
         "taught": recipe.taught.astype(np.int64),
         "targets": recipe.Y.astype(dtype),
         "weights": recipe.weights,
-        "members": [_pack_member(member, n_labels) for member in recipe.members],
+        "members": [_pack_member(member) for member in recipe.members],
     }
 
 
-def _pack_member(member: Member, n_labels: int) -> dict[str, Any]:
+def _pack_member(member: Member) -> dict[str, Any]:
     diagonal = np.diagonal(member.softmax_map.A)
-    scores = member.predicted
     return {
         "kind": member.kind,
         "width": int(member.width),
@@ -128,8 +127,9 @@ def _pack_member(member: Member, n_labels: int) -> dict[str, Any]:
         "blocks": [[block.operator, block.powers.tolist()] for block in member.filter.blocks],
         "map": diagonal if np.array_equal(np.diag(diagonal), member.softmax_map.A) else member.softmax_map.A,
         "shift": member.softmax_map.b,
-        # scores of a sample of the labels are of no further use
-        "predicted": (scores if len(scores) == n_labels else scores[:0]).astype(np.float32),
+        "predicted": member.predicted.astype(np.float32),
+        "evaluated": member.evaluated.astype(np.int64),
+        "map_penalty": float(member.map_penalty) if np.isfinite(member.map_penalty) else None,
     }
 
 
@@ -165,17 +165,28 @@ def _unpack_member(parts: Any, depth: int, n_labels: int, c: int) -> Member:
     if type(width) is not int or not 0 < width <= max(512, n_labels):
         raise ValueError(f"a member of its average is {quoted(width)} directions wide.")
     A, b, predicted = (_array(parts, name, "f", 2) for name in ("map", "shift", "predicted"))
-    if A.shape not in ((c,), (c, c)) or b.shape != (c,) or predicted.shape not in ((0, c), (n_labels, c)):
+    evaluated = np.arange(len(predicted))
+    if "evaluated" in parts:  # older files have the scores of all labels or of none
+        evaluated = _array(parts, "evaluated", "i")
+    inside = len(np.unique(evaluated)) == len(evaluated) and ((evaluated >= 0) & (evaluated < n_labels)).all()
+    if (
+        A.shape not in ((c,), (c, c))
+        or b.shape != (c,)
+        or predicted.shape != (len(evaluated), c)
+        or not inside
+    ):
         raise ValueError("a member of its average does not fit the classes or labels of the model.")
     blocks = tuple(_unpack_block(block, depth) for block in parts["blocks"])
     surprise = _number(parts, "surprise", low=0.0)
     model, settings = (read_plain(name, "text", parts.get(name)) for name in ("model", "settings"))
     link = SoftmaxMap((np.diag(A) if A.ndim == 1 else A).astype(np.float64), b.astype(np.float64))
     penalty, t = _number(parts, "penalty", low=0.0), _number(parts, "t", low=0.0)
-    # older files lack it
+    # older files lack these
+    given = {"map_penalty": 5.0, **parts}
+    strength = np.inf if given["map_penalty"] is None else _number(given, "map_penalty")
     centred = read_plain("centred", "flag", parts.get("centred", False))
     shown = Filter(model, settings, blocks, surprise, centred)
-    return Member(kind, shown, width, penalty, link, predicted.astype(np.float64), t)
+    return Member(kind, shown, width, penalty, link, predicted.astype(np.float64), evaluated, t, strength)
 
 
 def _unpack_block(block: Any, depth: int) -> Block:

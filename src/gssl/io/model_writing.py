@@ -11,7 +11,6 @@ from gssl.io.model_checks import check_steps, storable
 from gssl.io.model_data import input_bytes, is_in_files, pack_graph, pack_kinds, pack_recipe, pack_texts
 from gssl.io.problem import Problem
 from gssl.methods.inputs import FittedParameters, has_graph_of_fit
-from gssl.methods.labels import UNLABELLED
 from gssl.methods.stored import Stored, stored_attributes
 from gssl.selection import AutoClassifier, CalibratedClassifier
 
@@ -101,8 +100,7 @@ class Writer:
             case "model":
                 return self._describe(value, f"{key}.")
             case "recipe":
-                n_labels = int((held["_fit_codes"] != UNLABELLED).sum())
-                return self._tree(pack_recipe(value, n_labels, held["_fit_inputs"].X.dtype), key)
+                return self._tree(pack_recipe(value, held["_fit_inputs"].X.dtype), key)
             case "inputs":
                 return {
                     "X": self._matrix(value.X, f"{key}.X"),

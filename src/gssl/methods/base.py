@@ -1,35 +1,22 @@
 """Base class of classifiers."""
 
-from abc import ABCMeta, abstractmethod
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from scipy.sparse import csr_array
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from gssl.graph import nearest_rows, reached_nodes
 from gssl.graph.mapped import mapped_file
-from gssl.methods.inputs import (
-    N_NEIGHBORS,
-    FitInputs,
-    check_graph,
-    check_optional_features,
-    safe_exponent,
-    scale_features,
-    select_nodes,
-)
+from gssl.methods.graph_model import GraphModel
 from gssl.methods.labels import UNLABELLED, decide, decode_labels, encode_labels, unsure
-from gssl.methods.neighbourhood import EVERY, Nodes
 from gssl.methods.priors import reweigh
-from gssl.methods.shown import ShownModel
-from gssl.methods.state import Stateful, features_and_graph, reads_state
-from gssl.methods.stored import INPUT, N_ITER, Stored, transient
+from gssl.methods.state import reads_state
+from gssl.methods.stored import Stored, transient
 from gssl.scale.memory import available_memory
 from gssl.wording import write_size
 
 
-class GraphClassifier(ShownModel, Stateful, ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
+class GraphClassifier(ClassifierMixin, GraphModel):
     """Predict a distribution for every node from features, a graph and a few labels.
 
     A subclass defines
@@ -48,113 +35,19 @@ class GraphClassifier(ShownModel, Stateful, ClassifierMixin, BaseEstimator, meta
     distribution.
     """
 
-    # whether torch can run the passes over the graph
-    runs_on_torch: ClassVar[bool] = False
     # expected class shares among the predicted nodes; a parameter of the methods that support it
     priors: Any = None
-    # k: methods get 2ᵏX if squares of X would overflow or underflow
-    _feature_exponent: int = 0
-    _fit_inputs: FitInputs
     # what a saved model holds, except classes_: see gssl.methods.stored
     _stored: ClassVar[tuple[Stored, ...]] = (
-        *INPUT,
-        N_ITER,
-        Stored("_fit_codes", "code", ("n",)),
-        Stored("_fit_features", "matrix", ("n", "d"), or_none=True),
-        Stored("_feature_exponent", "exponent", optional=True),
         Stored("label_distributions_", "distribution", ("n", "c")),
         Stored("transduction_", "class", ("n",)),
-        Stored("reached_", "bool", ("n",)),
-        Stored("informed_", "bool", ("n",)),
         Stored("_priors", "shares", ("2", "c"), or_none=True),
-        Stored("_fit_inputs", "inputs", optional=True),
         *transient("_unweighed", "cv_results_", "best_params_", "best_score_"),
     )
 
-    @property
-    def uses_features(self) -> bool:
-        """Whether fit learns from X; if not, X may be None, and only builds a graph if none is given."""
-        return True
-
-    @property
-    def knows_nodes(self) -> bool:
-        """Whether predictions need the nodes of fit, so that a graph without them cannot be predicted."""
-        return not self.uses_features
-
-    @property
-    def runs_by_columns(self) -> bool:
-        """Whether fit can process slabs of columns, for memory budgets, clusters and resumed runs."""
-        return False
-
-    @property
-    def _needs_graph(self) -> tuple[str, ...]:
-        """Which of "fit" and "predict" read links; if none is given, fit builds a graph from X."""
-        return "fit", "predict"
-
-    @property
-    def fit_codes(self) -> np.ndarray:
-        """Class code of every node's label in fit, −1 where there was none."""
-        return self._fit_codes
-
-    def _check_parameters(self) -> None:
-        """Check the parameters of the method; called by fit, and when a saved model is loaded."""
-
-    @abstractmethod
-    def propagated_columns(self, X: Any, A: csr_array, n_labelled: int, n_classes: int) -> int:
-        """Return how many columns fit would propagate over the graph, to estimate its memory."""
-
-    @abstractmethod
-    def _score_graph(self, X: Any, A: csr_array, nodes: Nodes = EVERY) -> tuple[np.ndarray, np.ndarray]:
-        """Return distributions for some nodes of a graph, and a mask of the informed ones among them."""
-
-    def _start(self, X: Any, y: Any, adjacency: Any) -> tuple[Any, csr_array, np.ndarray]:
-        """Check the inputs of fit; return features, graph and class codes."""
-        if y is None:
-            raise ValueError(
-                f"{type(self).__name__} requires y to be passed, but the target y is None: give labels, or a "
-                "problem of gssl.read, as in fit(problem)."
-            )
-        X = check_optional_features(self, X, adjacency, reset=True)
-        self.classes_, codes = encode_labels(y, n_nodes=X.shape[0])
-        self._feature_exponent = safe_exponent(X)
-        X = scale_features(X, self._feature_exponent)
-        self._fit_features = X if adjacency is None and "predict" in self._needs_graph else None
-        self._fit_codes = codes
-        A = check_graph(adjacency, X, build="fit" in self._needs_graph)
-        self._keep_inputs(X, A)
-        # before embeddings are computed, because finding components needs memory, too
-        self.reached_ = _reached(A, codes)
-        return X, A, codes
-
-    def _restart(self, y: Any) -> np.ndarray:
-        """Replace the labels of fit and return the new class codes."""
-        A = self._kept_inputs().A
-        classes, codes = encode_labels(y, n_nodes=A.shape[0])
-        self.classes_, self._fit_codes = classes, codes
-        self.reached_ = _reached(A, codes)
+    def _read_answers(self, y: Any, n_nodes: int) -> np.ndarray:
+        self.classes_, codes = encode_labels(y, n_nodes=n_nodes)
         return codes
-
-    def _keep_inputs(self, X: Any, A: csr_array) -> None:
-        """Keep the checked inputs of fit, also those of a loaded model."""
-        self._fit_inputs = FitInputs(X, A)
-
-    def _kept_inputs(self) -> Any:
-        """Return features and graph of fit."""
-        if not hasattr(self, "_fit_inputs"):
-            raise AttributeError(
-                f"{type(self).__name__} has no graph before fit, and a loaded model keeps none: fit it."
-            )
-        return self._fit_inputs
-
-    def _grown_codes(self, n_nodes: int) -> np.ndarray:
-        """Return the label codes of fit for a grown graph, whose first nodes are those of fit."""
-        n_new = n_nodes - len(self._fit_codes)
-        if n_new < 0:
-            raise ValueError(
-                f"the labels of {type(self).__name__} belong to nodes, so a graph to predict must begin "
-                f"with the {len(self._fit_codes)} nodes of fit, but this one has only {n_nodes} nodes."
-            )
-        return np.concatenate([self._fit_codes, np.full(n_new, UNLABELLED)])
 
     def _finish(self, P: np.ndarray, informed: np.ndarray, priors: np.ndarray | None = None) -> Self:
         """Store the distributions of fit; those of uninformed nodes become uniform.
@@ -268,34 +161,10 @@ class GraphClassifier(ShownModel, Stateful, ClassifierMixin, BaseEstimator, meta
     @reads_state
     def predict_informed(self, X: Any, adjacency: Any, nodes: Any = None) -> tuple[np.ndarray, np.ndarray]:
         """Return distributions as :meth:`predict_proba`, and a mask of the informed nodes."""
-        check_is_fitted(self)
-        X, adjacency = features_and_graph(X, adjacency)
-        X = scale_features(check_optional_features(self, X, adjacency, reset=False), self._feature_exponent)
-        n = X.shape[0]
-        chosen = EVERY if nodes is None else select_nodes(nodes, n, "nodes")
-        if adjacency is None and "predict" in self._needs_graph:
-            return self._nearest_distributions(X[chosen])
-        A = csr_array((n, n)) if adjacency is None else check_graph(adjacency, X, allow_empty=True)
-        if "predict" not in self._needs_graph and not isinstance(chosen, slice) and len(chosen):
-            X, A, chosen = X[chosen], csr_array((len(chosen), len(chosen))), EVERY
-        P, informed = self._score_graph(X, A, chosen)
+        (P, informed), near = self._answers_of(X, adjacency, nodes)
+        if near is not None:
+            return np.asarray(self.label_distributions_[near].mean(axis=1)), informed
         return _uniform_where_unknown(self._with_priors(P), informed), informed
-
-    def _nearest_distributions(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
-        """Average the distributions of each row's nearest neighbours among the nodes of fit."""
-        if self._fit_features is None:
-            raise ValueError(
-                f"this {type(self).__name__} was fitted with a graph: pass adjacency=, the graph over the "
-                "rows of X, to predict."
-            )
-        neighbors = nearest_rows(X, self._fit_features, N_NEIGHBORS)
-        P = np.asarray(self.label_distributions_[neighbors].mean(axis=1))
-        return P, np.asarray(self.informed_[neighbors].any(axis=1))
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
 
 
 def refuse_if_too_large(model: Any, problem: Any) -> None:
@@ -322,11 +191,6 @@ def refuse_if_too_large(model: Any, problem: Any) -> None:
             f"{type(model).__name__} on {A.shape[0]:,} nodes × {columns:,} numbers needs about "
             f"{write_size(needed)}, and {write_size(free)} are free: {advice}."
         )
-
-
-def _reached(A: csr_array, codes: np.ndarray) -> np.ndarray:
-    # without links, methods use features alone, and components do not matter
-    return reached_nodes(A, codes != UNLABELLED, checked=True) if A.nnz else np.ones(len(codes), dtype=bool)
 
 
 def _uniform_where_unknown(P: np.ndarray, informed: np.ndarray) -> np.ndarray:

@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 from scipy.optimize import OptimizeResult, minimize
 
-# penalty on deviations of a softmax map from a multiple of the identity, in labels
-_MAP_PENALTY = 5.0
 # with more classes there are never enough labels to fit a full map
 _MOST_MAPPED = 100
 _MAP_STEPS = 60
+# the least 1 − h by which a change is divided: one Newton step says little about a label of more influence
+_LEAST_REST = 0.1
 # prior mean of the inverse temperature of ridge scores, strength of the prior in labels, and upper bound
 RIDGE_SHARPNESS, _PRIOR, _SHARPEST = 10.0, 1.0, 200.0
 # maximum number of Newton steps for a temperature, the change of its logarithm at which they stop, the
@@ -87,32 +87,58 @@ class SoftmaxMap:
         return cls(RIDGE_SHARPNESS * np.eye(n_classes), np.zeros(n_classes))
 
 
+@dataclass(frozen=True, eq=False)
+class FittedMap:
+    """A softmax map, and the logits of each label by a map that was fitted without it."""
+
+    map: SoftmaxMap
+    logits_without: np.ndarray
+
+
 def fit_softmax_map(
-    Z: np.ndarray, Y: np.ndarray, weights: np.ndarray, sharpness: float
-) -> tuple[SoftmaxMap, float]:
+    Z: np.ndarray, Y: np.ndarray, weights: np.ndarray, sharpness: float, penalty: float
+) -> FittedMap:
     r"""Fit :math:`A = tI + D` and b to leave-one-out scores of labels.
 
     .. math:: \min_{D, b} -\sum_i w_i \log \mathrm{softmax}(Z_i A + b)_{y_i}
               + \tfrac{\rho}{2} (\|D\|^2 s^2 + \|b\|^2), \qquad s^2 = \mathrm{var}(Z)
 
-    ``sharpness`` is t. Returns the map and the mean loss with its penalty, by which models are compared.
+    ``sharpness`` is t and ``penalty`` is ρ, in labels; with an infinite one, A = tI and b = 0.
     """
     m, c = Y.shape
-    identity = SoftmaxMap(sharpness * np.eye(c), np.zeros(c))
-    P, log_sums = softmax_and_log_sum(sharpness * Z)
-    if c > _MOST_MAPPED:
-        logs = np.log(np.maximum((P * Y).sum(axis=1), np.finfo(np.float64).tiny))
-        return identity, -float(np.average(logs, weights=weights))
+    identity = FittedMap(SoftmaxMap(sharpness * np.eye(c), np.zeros(c)), sharpness * Z)
+    scale = float(Z.std())
+    if c > _MOST_MAPPED or np.isinf(penalty) or scale <= 1e-9 * np.abs(Z).max(initial=0.0):
+        return identity
     w = weights * m / weights.sum()
-    scale = max(float(Z.std()), 1e-12)
     F = np.hstack([Z / scale, np.ones((m, 1))])
-    fit = softmax_regression(F, Y, w, _MAP_PENALTY, sharpness * Z, maxiter=_MAP_STEPS, ftol=1e-6)
+    fit = softmax_regression(F, Y, w, penalty, sharpness * Z, maxiter=_MAP_STEPS, ftol=1e-6)
     D = fit.x.reshape(c + 1, c)
     A = sharpness * np.eye(c) + D[:c] / scale
     if np.trace(A) / c <= A.mean():
         # leave-one-out is biased against the true class: a map that reverses scores has fitted only this bias
-        return identity, float(log_sums @ w - np.vdot(w[:, None] * Y, sharpness * Z)) / m
-    return SoftmaxMap(A, D[c]), float(fit.fun) / m
+        return identity
+    logits = sharpness * Z + F @ D
+    return FittedMap(SoftmaxMap(A, D[c]), logits + _without_own(F, Y, w, logits, penalty))
+
+
+def _without_own(
+    F: np.ndarray, Y: np.ndarray, w: np.ndarray, logits: np.ndarray, penalty: float
+) -> np.ndarray:
+    r"""Return how the logits of each label change if a softmax regression leaves it out.
+
+    .. math:: \frac{h_{ik} (P_{ik} - Y_{ik})}{1 - h_{ik} P_{ik} (1 - P_{ik})}, \qquad
+              h_{ik} = w_i F_i^\top \Big( \sum_j w_j P_{jk} (1 - P_{jk}) F_j F_j^\top + \rho I \Big)^{-1} F_i
+
+    One Newton step, in which each class has a Hessian of its own.
+    """
+    (m, d), c = F.shape, Y.shape[1]
+    P, _ = softmax_and_log_sum(logits)
+    curvature = P * (1.0 - P)
+    pairs = (F[:, :, None] * F[:, None, :]).reshape(m, d * d)
+    H = ((w[:, None] * curvature).T @ pairs).reshape(c, d, d) + penalty * np.eye(d)
+    h = w[:, None] * (pairs @ np.linalg.inv(H).reshape(c, d * d).T)
+    return np.asarray(h * (P - Y) / np.maximum(1.0 - h * curvature, _LEAST_REST))
 
 
 def inverse_temperatures(

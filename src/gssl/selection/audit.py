@@ -278,7 +278,7 @@ def leave_one_out_logits(average: FittedEnsemble, trusted: np.ndarray) -> np.nda
         scores = leave_one_out(rows[: len(Y)], Y, np.array([member.penalty]), weights)
         scores = keep_class_mass(scores, Y, weights)
         t = float(inverse_temperatures(scores, Y, weights)[0][0])
-        total += fit_softmax_map(scores[0], Y, weights, t)[0].logits(scores[0])
+        total += fit_softmax_map(scores[0], Y, weights, t, member.map_penalty).map.logits(scores[0])
     return total / len(average.members)
 
 

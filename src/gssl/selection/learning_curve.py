@@ -262,10 +262,10 @@ def _subset_hits(
     for member, rows in zip(average.members[:_MEMBERS], average.rows, strict=False):
         U = rows[part]
         for draw, k in np.ndindex(*shown.shape[:2]):
-            hidden = np.flatnonzero(~shown[draw, k])
+            hidden = part[~shown[draw, k]]
             part_of = labels.part(np.flatnonzero(shown[draw, k]))
             W = Ridge(U[shown[draw, k]], member.penalty, part_of.weights).coefficients(part_of.Y)
-            logits[draw, k] += member.map_without(hidden, labels).logits(U @ W)
+            logits[draw, k] += member.map_without(hidden, average.labels).logits(U @ W)
     return logits.argmax(axis=3) == codes, shown
 
 

@@ -1,7 +1,7 @@
 """Trials of views, filters and penalties, each evaluated by leave-one-out in closed form."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from time import perf_counter
 
 import numpy as np
@@ -9,7 +9,7 @@ from scipy.special import log_softmax
 
 from gssl.evaluation.metrics import score_error
 from gssl.methods.ridge import keep_class_mass, leave_one_out, mean_square
-from gssl.methods.softmax import SoftmaxMap, fit_softmax_map, inverse_temperatures
+from gssl.methods.softmax import FittedMap, SoftmaxMap, fit_softmax_map, inverse_temperatures
 from gssl.scale.progress import report_progress, watching
 from gssl.selection.candidates import Filter, candidates, centred
 from gssl.selection.filtered_rows import FilteredRows
@@ -19,6 +19,8 @@ from gssl.selection.views import WIDTHS
 
 # relative to the mean squared length of rows
 PENALTIES = 10.0 ** np.arange(-2.5, 1.1, 0.5)
+# penalties of softmax maps, in labels; filters that are not smooth need a map too much for the first
+MAP_PENALTIES = (100.0, 25.0, 5.0)
 # maximum number of labels to evaluate candidates on
 MOST_EVALUATED = 1000
 # labels × classes up to which every penalty is evaluated by likelihood
@@ -70,7 +72,8 @@ class Labels:
 class Member:
     """One filter of one view with its penalty and softmax map: what an average needs of a trial.
 
-    ``penalty`` is absolute, ``predicted`` are leave-one-out scores, and ``t`` is their inverse temperature.
+    ``penalty`` is absolute, ``predicted`` are leave-one-out scores of the ``evaluated`` labels, ``t`` is
+    their inverse temperature, and ``map_penalty`` is that of their softmax map.
     """
 
     kind: str
@@ -79,22 +82,25 @@ class Member:
     penalty: float
     softmax_map: SoftmaxMap
     predicted: np.ndarray
+    evaluated: np.ndarray
     t: float
+    map_penalty: float
 
     def map_without(self, hidden: np.ndarray, labels: Labels) -> SoftmaxMap:
-        """Fit the softmax map to the scores of all labels except the hidden ones."""
-        if len(self.predicted) != len(labels.Y):
-            return self.softmax_map  # fitted to a sample of many labels, so that no single label matters
-        shown = np.setdiff1d(np.arange(len(labels.Y)), hidden)
-        return fit_softmax_map(self.predicted[shown], labels.Y[shown], labels.weights[shown], self.t)[0]
+        """Fit the softmax map to the scores of all evaluated labels except the hidden ones."""
+        shown = ~np.isin(self.evaluated, hidden)
+        if not shown.any():
+            return self.softmax_map
+        part = labels.part(self.evaluated[shown])
+        return fit_softmax_map(self.predicted[shown], part.Y, part.weights, self.t, self.map_penalty).map
 
 
 @dataclass(frozen=True, eq=False)
 class Trial(Member):
     """A member with its leave-one-out results.
 
-    ``logs`` are log-likelihoods of labels, and ``loss`` is their negative mean plus the penalties of the map
-    and of surprise.
+    ``logs`` are log-likelihoods of labels, by a ridge and a map without each; ``loss`` is their negative mean
+    plus the penalty of surprise.
     """
 
     logs: np.ndarray
@@ -129,10 +135,11 @@ def try_filter(
         predicted, penalties, relative = predicted[least], penalties[least], relative[least]
     temperatures, losses = inverse_temperatures(predicted, labels.Y, labels.weights)
     best = int(np.argmin(losses))
-    softmax_map, loss = fit_softmax_map(predicted[best], labels.Y, labels.weights, float(temperatures[best]))
-    logits = softmax_map.logits(predicted[best])
-    hits = logits.argmax(axis=1) == labels.Y.argmax(axis=1)
-    logs = (log_softmax(logits, axis=1) * labels.Y).sum(axis=1)
+    t = float(temperatures[best])
+    strengths = MAP_PENALTIES if not filter_.surprise else MAP_PENALTIES[1:]
+    fitted, strength, logs = fit_best_map(predicted[best], labels, t, strengths)
+    hits = fitted.logits_without.argmax(axis=1) == labels.Y.argmax(axis=1)
+    loss = -float(np.average(logs, weights=labels.weights))
     surprise = (filter_.surprise + _SURPRISE[kind]) / labels.effective_number
     settings = (filter_.settings, f"directions={width}", f"penalty={relative[best]:.2g}")
     return Trial(
@@ -140,9 +147,11 @@ def try_filter(
         filter=filter_,
         width=width,
         penalty=float(penalties[best]),
-        softmax_map=softmax_map,
+        softmax_map=fitted.map,
         predicted=predicted[best],
-        t=float(temperatures[best]),
+        evaluated=np.arange(len(labels.Y)),
+        t=t,
+        map_penalty=strength,
         logs=logs,
         loss=loss + surprise,
         score=float(np.average(hits, weights=labels.weights)),
@@ -151,6 +160,25 @@ def try_filter(
         settings=", ".join(part for part in settings if part),
         seconds=perf_counter() - start,
     )
+
+
+def fit_best_map(
+    Z: np.ndarray, labels: Labels, t: float, penalties: Sequence[float]
+) -> tuple[FittedMap, float, np.ndarray]:
+    """Fit a softmax map with the penalty that predicts labels best by maps without them.
+
+    Begins with the first penalty, and stops when the next one is no better. Returns the map, its penalty, and
+    the log-likelihoods of the labels.
+    """
+    best: tuple[FittedMap, float, np.ndarray] | None = None
+    for penalty in penalties:
+        fitted = fit_softmax_map(Z, labels.Y, labels.weights, t, penalty)
+        logs = (log_softmax(fitted.logits_without, axis=1) * labels.Y).sum(axis=1)
+        if best is not None and labels.weights @ logs <= labels.weights @ best[2]:
+            break
+        best = fitted, penalty, logs
+    assert best is not None
+    return best
 
 
 def untried(tables: FilteredRows, kind: str, filter_: Filter, positions: np.ndarray, labels: Labels) -> Trial:
@@ -166,7 +194,9 @@ def untried(tables: FilteredRows, kind: str, filter_: Filter, positions: np.ndar
         softmax_map=SoftmaxMap.default(labels.Y.shape[1]),
         # nothing was predicted, so that the map stays the default one
         predicted=np.zeros((0, labels.Y.shape[1])),
+        evaluated=np.arange(0),
         t=0.0,
+        map_penalty=np.inf,
         logs=nothing,
         loss=0.0,
         score=0.0,
@@ -190,7 +220,8 @@ def try_all(
     def run(steps: Sequence[tuple[str, Filter, int]], first: bool = False) -> None:
         done = {(trial.kind, trial.filter, trial.width) for trial in trials}
         new = [step for step in dict.fromkeys(steps) if step not in done]
-        trials.extend(_run(tables, new, positions, labels, deadline, first))
+        made = _run(tables, new, positions, labels, deadline, first)
+        trials.extend(replace(trial, evaluated=part) for trial in made)
         trials.sort(key=lambda trial: trial.loss)
 
     trials: list[Trial] = []
