@@ -5,7 +5,7 @@ import pytest
 from scipy.optimize import minimize_scalar
 from scipy.special import log_softmax
 
-from gssl.methods.softmax import SoftmaxMap, fit_softmax_map, inverse_temperatures
+from gssl.methods.softmax import ScoreMap, fit_softmax_map, inverse_temperatures
 
 
 @pytest.mark.parametrize("scale", [0.02, 1.0, 30.0])
@@ -77,7 +77,7 @@ def test_few_labels_leave_a_map_near_a_temperature():
     Y = np.eye(3)[[0, 1, 2]]
     fitted = fit_softmax_map(Y + 0.1, Y, np.ones(3), 10.0, penalty=5.0)
     np.testing.assert_allclose(fitted.map.A, 10.0 * np.eye(3), atol=0.5)
-    np.testing.assert_allclose(SoftmaxMap.default(2).logits(np.eye(2)), 10.0 * np.eye(2))
+    np.testing.assert_allclose(ScoreMap.default(2).logits(np.eye(2)), 10.0 * np.eye(2))
 
 
 def test_a_map_that_reverses_scores_is_refused():

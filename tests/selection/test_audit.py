@@ -80,7 +80,7 @@ def _fit(average, weights, Y):
     found = []
     for member, U in zip(average.members, average.rows, strict=True):
         G = U.T @ (weights[:, None] * U) + member.penalty * np.eye(U.shape[1])
-        found.append((np.linalg.solve(G, U.T @ (weights[:, None] * Y)), member.softmax_map))
+        found.append((np.linalg.solve(G, U.T @ (weights[:, None] * Y)), member.score_map))
     return found
 
 

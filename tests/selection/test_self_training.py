@@ -6,7 +6,7 @@ from scipy.sparse import csr_array
 from scipy.special import softmax
 
 import gssl
-from gssl.methods.softmax import SoftmaxMap
+from gssl.methods.softmax import ScoreMap
 from gssl.operators import Mixture, mix
 from gssl.selection.candidates import Block, Filter
 from gssl.selection.ensemble import Ensemble, FittedEnsemble, Targets
@@ -18,9 +18,9 @@ from gssl.selection.views import Views
 
 def member(kind, filter_, width, penalty):
     rng = np.random.default_rng(width)
-    softmax_map = SoftmaxMap(rng.normal(size=(2, 2)), rng.normal(size=2))
+    score_map = ScoreMap(rng.normal(size=(2, 2)), rng.normal(size=2))
     none = np.zeros(0)
-    return Trial(kind, filter_, width, penalty, softmax_map, none, none, 1.0, 5.0, none, *[0.0] * 4, "", 0.0)
+    return Trial(kind, filter_, width, penalty, score_map, none, none, 1.0, 5.0, none, *[0.0] * 4, "", 0.0)
 
 
 @pytest.fixture(scope="module")
@@ -42,7 +42,7 @@ def test_members_are_weighted_ridges(ensemble, n_labels):
     rng = np.random.default_rng(1)
     targets = Targets(np.arange(n_labels), rng.random((n_labels, 2)), rng.uniform(0.5, 2.0, n_labels))
     for (found, fitted_map), each in zip(ensemble.solve(targets), ensemble.members, strict=True):
-        assert fitted_map is each.softmax_map
+        assert fitted_map is each.score_map
         U = ensemble.tables.rows(each.kind, each.filter, each.width)[:n_labels]
         D = np.diag(targets.weights)
         expected = np.linalg.solve(U.T @ D @ U + each.penalty * np.eye(U.shape[1]), U.T @ D @ targets.Y)

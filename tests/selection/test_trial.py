@@ -54,7 +54,7 @@ def test_a_softmax_map_does_not_see_hidden_labels(problem):
     )
     refitted = trial.map_without(hidden, labels)
     np.testing.assert_array_equal(refitted.A, expected.map.A)
-    assert np.abs(refitted.A - trial.softmax_map.A).max() > 1e-4
+    assert np.abs(refitted.A - trial.score_map.A).max() > 1e-4
 
 
 def test_a_map_of_a_sample_of_the_labels_does_not_see_hidden_ones(problem):
@@ -67,7 +67,7 @@ def test_a_map_of_a_sample_of_the_labels_does_not_see_hidden_ones(problem):
     hidden = np.arange(10)
     np.testing.assert_allclose(part.map_without(hidden, labels).A, same.map_without(hidden, labels).A)
     # nothing is left to fit a map to
-    assert part.map_without(sample, labels) is trial.softmax_map
+    assert part.map_without(sample, labels) is trial.score_map
 
 
 def test_other_kinds_and_widths_are_tried_with_the_best_filters(problem):

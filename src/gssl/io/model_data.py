@@ -12,7 +12,7 @@ from gssl.graph.mapped import mapped_file
 from gssl.io.edge_sides import NodeKinds
 from gssl.io.model_checks import check_distributions, read_array, read_plain
 from gssl.io.numpy_files import csr_from_parts
-from gssl.methods.softmax import SoftmaxMap
+from gssl.methods.softmax import ScoreMap
 from gssl.selection.candidates import Block, Filter, operator_powers
 from gssl.selection.ensemble import Recipe
 from gssl.selection.trial import Member
@@ -114,7 +114,7 @@ def pack_recipe(recipe: Recipe, dtype: Any) -> dict[str, Any]:
 
 
 def _pack_member(member: Member) -> dict[str, Any]:
-    diagonal = np.diagonal(member.softmax_map.A)
+    diagonal = np.diagonal(member.score_map.A)
     return {
         "kind": member.kind,
         "width": int(member.width),
@@ -125,8 +125,8 @@ def _pack_member(member: Member) -> dict[str, Any]:
         "surprise": float(member.filter.surprise),
         "centred": bool(member.filter.centred),
         "blocks": [[block.operator, block.powers.tolist()] for block in member.filter.blocks],
-        "map": diagonal if np.array_equal(np.diag(diagonal), member.softmax_map.A) else member.softmax_map.A,
-        "shift": member.softmax_map.b,
+        "map": diagonal if np.array_equal(np.diag(diagonal), member.score_map.A) else member.score_map.A,
+        "shift": member.score_map.b,
         "predicted": member.predicted.astype(np.float32),
         "evaluated": member.evaluated.astype(np.int64),
         "map_penalty": float(member.map_penalty) if np.isfinite(member.map_penalty) else None,
@@ -179,7 +179,7 @@ def _unpack_member(parts: Any, depth: int, n_labels: int, c: int) -> Member:
     blocks = tuple(_unpack_block(block, depth) for block in parts["blocks"])
     surprise = _number(parts, "surprise", low=0.0)
     model, settings = (read_plain(name, "text", parts.get(name)) for name in ("model", "settings"))
-    link = SoftmaxMap((np.diag(A) if A.ndim == 1 else A).astype(np.float64), b.astype(np.float64))
+    link = ScoreMap((np.diag(A) if A.ndim == 1 else A).astype(np.float64), b.astype(np.float64))
     penalty, t = _number(parts, "penalty", low=0.0), _number(parts, "t", low=0.0)
     # older files lack these
     given = {"map_penalty": 5.0, **parts}

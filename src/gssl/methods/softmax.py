@@ -65,7 +65,7 @@ def softmax_regression(
 
 
 @dataclass(frozen=True, eq=False)
-class SoftmaxMap:
+class ScoreMap:
     r"""The distribution :math:`\mathrm{softmax}(Z A + b)` of scores Z.
 
     Least squares masks a class that lies between two others; a linear map of the scores can undo this, as in
@@ -82,7 +82,7 @@ class SoftmaxMap:
         return np.asarray(Z @ self.A + self.b)
 
     @classmethod
-    def default(cls, n_classes: int) -> "SoftmaxMap":
+    def default(cls, n_classes: int) -> "ScoreMap":
         """Return the map to use when no label can be hidden."""
         return cls(RIDGE_SHARPNESS * np.eye(n_classes), np.zeros(n_classes))
 
@@ -91,7 +91,7 @@ class SoftmaxMap:
 class FittedMap:
     """A softmax map, and the logits of each label by a map that was fitted without it."""
 
-    map: SoftmaxMap
+    map: ScoreMap
     logits_without: np.ndarray
 
 
@@ -106,7 +106,7 @@ def fit_softmax_map(
     ``sharpness`` is t and ``penalty`` is ρ, in labels; with an infinite one, A = tI and b = 0.
     """
     m, c = Y.shape
-    identity = FittedMap(SoftmaxMap(sharpness * np.eye(c), np.zeros(c)), sharpness * Z)
+    identity = FittedMap(ScoreMap(sharpness * np.eye(c), np.zeros(c)), sharpness * Z)
     scale = float(Z.std())
     if c > _MOST_MAPPED or np.isinf(penalty) or scale <= 1e-9 * np.abs(Z).max(initial=0.0):
         return identity
@@ -119,7 +119,7 @@ def fit_softmax_map(
         # leave-one-out is biased against the true class: a map that reverses scores has fitted only this bias
         return identity
     logits = sharpness * Z + F @ D
-    return FittedMap(SoftmaxMap(A, D[c]), logits + _without_own(F, Y, w, logits, penalty))
+    return FittedMap(ScoreMap(A, D[c]), logits + _without_own(F, Y, w, logits, penalty))
 
 
 def _without_own(

@@ -318,14 +318,14 @@ def _changes(
     positions = np.searchsorted(average.labelled, nodes)
     w, Y, base = average.targets.weights, average.targets.Y, average.fit
     fits: list[list[Any]] = [[] for _ in range(2 * len(nodes))]
-    for member, U, (W, softmax_map) in zip(average.members, average.rows, base, strict=True):
+    for member, U, (W, score_map) in zip(average.members, average.rows, base, strict=True):
         g = Ridge(U, member.penalty, w).inverse_times(U[positions].T)
         for k, j in enumerate(positions):
             rest = 1.0 - w[j] * (U[j] @ g[:, k])
             without = -(w[j] / max(rest, 1e-12)) * (Y[j] - U[j] @ W)
             instead = w[j] * (np.eye(c)[others[k]] - Y[j])
-            fits[2 * k].append((W + np.outer(g[:, k], without), softmax_map))
-            fits[2 * k + 1].append((W + np.outer(g[:, k], instead), softmax_map))
+            fits[2 * k].append((W + np.outer(g[:, k], without), score_map))
+            fits[2 * k + 1].append((W + np.outer(g[:, k], instead), score_map))
     offset = np.zeros(c)
     if model._priors is not None:
         old, new = np.log(np.maximum(model._priors, np.finfo(np.float64).tiny))

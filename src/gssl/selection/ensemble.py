@@ -9,7 +9,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from gssl.methods.ridge import Ridge
-from gssl.methods.softmax import SoftmaxMap
+from gssl.methods.softmax import ScoreMap
 from gssl.selection.candidates import Block, terms
 from gssl.selection.filtered_rows import PRODUCT_BYTES, FilteredRows, Same
 from gssl.selection.trial import Labels, Member
@@ -21,7 +21,7 @@ _HELD = 4
 _MOST_KEPT = 1 << 23
 
 # coefficients and softmax map of every member of an ensemble
-Fit: TypeAlias = Sequence[tuple[np.ndarray, SoftmaxMap]]
+Fit: TypeAlias = Sequence[tuple[np.ndarray, ScoreMap]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,7 +32,7 @@ class Targets:
     Y: np.ndarray
     weights: np.ndarray
     # softmax maps fitted without the hidden labels; the members' own maps if None
-    maps: Sequence[SoftmaxMap] | None = None
+    maps: Sequence[ScoreMap] | None = None
 
     def joined(self, other: "Targets") -> "Targets":
         """Concatenate two sets of targets, keeping the maps of the first."""
@@ -73,18 +73,18 @@ class Ensemble:
 
     def solve(self, targets: Targets) -> Fit:
         """Fit every member to targets, in single precision."""
-        maps = [member.softmax_map for member in self.members] if targets.maps is None else targets.maps
+        maps = [member.score_map for member in self.members] if targets.maps is None else targets.maps
         parts = zip(self.members, self._scaled_rows, maps, strict=True)
         return [
             # unlike scale**2, a product is exact in any unit
-            (_solve(U[targets.positions], member.penalty / (scale * scale), targets) / scale, softmax_map)
-            for member, (U, scale), softmax_map in parts
+            (_solve(U[targets.positions], member.penalty / (scale * scale), targets) / scale, score_map)
+            for member, (U, scale), score_map in parts
         ]
 
     def logits_at(self, fit: Fit, positions: np.ndarray) -> np.ndarray:
         """Return the averaged logits of some rows of the tables."""
         parts = zip(self._scaled_rows, fit, strict=True)
-        logits = [softmax_map.logits(U[positions] @ (scale * W)) for (U, scale), (W, softmax_map) in parts]
+        logits = [score_map.logits(U[positions] @ (scale * W)) for (U, scale), (W, score_map) in parts]
         return np.asarray(np.mean(logits, axis=0))
 
     def coefficients(self, fit: Fit) -> tuple[dict[str, np.ndarray], np.ndarray]:
@@ -148,7 +148,7 @@ class Ensemble:
         """Yield every block of every member with the coefficients of all fits, stacked horizontally."""
         for k, member in enumerate(self.members):
             view, blocks = self.tables.views[member.kind], member.filter.blocks
-            mapped = [W @ softmax_map.A for W, softmax_map in (fit[k] for fit in fits)]
+            mapped = [W @ score_map.A for W, score_map in (fit[k] for fit in fits)]
             coefficients = (np.hstack(mapped) / len(self.members)).astype(view.axes.dtype)
             for block, part in zip(blocks, np.split(coefficients, len(blocks)), strict=True):
                 yield _Part(block, view.kind, view.axes[:, : member.width] @ part)
@@ -275,7 +275,7 @@ class FittedEnsemble:
         if sum(map(np.size, rows)) <= _MOST_KEPT:
             self.__dict__["rows"] = rows
         parts = zip(self.members, rows, strict=True)
-        return [(_solve(U, member.penalty, self.targets), member.softmax_map) for member, U in parts]
+        return [(_solve(U, member.penalty, self.targets), member.score_map) for member, U in parts]
 
     def coefficients(self) -> dict[str, np.ndarray]:
         """Return the coefficients of the average by kind of features."""
@@ -287,7 +287,7 @@ class FittedEnsemble:
     @property
     def map_intercept(self) -> np.ndarray:
         """The mean intercept of the softmax maps, times the sharpness: what no label has a share in."""
-        return np.asarray(self.sharpness * np.mean([m.softmax_map.b for m in self.members], axis=0))
+        return np.asarray(self.sharpness * np.mean([m.score_map.b for m in self.members], axis=0))
 
     @property
     def intercept(self) -> np.ndarray:
@@ -299,7 +299,7 @@ class FittedEnsemble:
         factor, total = self.sharpness / len(self.members), 0.0
         for member, V, rows in zip(self.members, self.rows, U, strict=True):
             H = Ridge(V, member.penalty, self.targets.weights).influence(rows)
-            total = total + factor * H[:, :, None] * (self.targets.Y @ member.softmax_map.A)
+            total = total + factor * H[:, :, None] * (self.targets.Y @ member.score_map.A)
         return np.asarray(total)
 
     def node_rows(

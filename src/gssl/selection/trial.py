@@ -1,15 +1,14 @@
 """Trials of views, filters and penalties, each evaluated by leave-one-out in closed form."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from time import perf_counter
 
 import numpy as np
-from scipy.special import log_softmax
 
-from gssl.evaluation.metrics import score_error
-from gssl.methods.ridge import keep_class_mass, leave_one_out, mean_square
-from gssl.methods.softmax import FittedMap, SoftmaxMap, fit_softmax_map, inverse_temperatures
+from gssl.evaluation.targets import Classes, Target, effective_number
+from gssl.methods.ridge import leave_one_out, mean_square
+from gssl.methods.softmax import ScoreMap
 from gssl.scale.progress import report_progress, watching
 from gssl.selection.candidates import Filter, candidates, centred
 from gssl.selection.filtered_rows import FilteredRows
@@ -19,12 +18,8 @@ from gssl.selection.views import WIDTHS
 
 # relative to the mean squared length of rows
 PENALTIES = 10.0 ** np.arange(-2.5, 1.1, 0.5)
-# penalties of softmax maps, in labels; filters that are not smooth need a map too much for the first
-MAP_PENALTIES = (100.0, 25.0, 5.0)
 # maximum number of labels to evaluate candidates on
 MOST_EVALUATED = 1000
-# labels × classes up to which every penalty is evaluated by likelihood
-_MANY_SCORES = 200_000
 # number of filters of the first view to try with other views, and of trials to repeat with other widths
 _SHORTLIST = 4
 _FINALISTS = 3
@@ -48,15 +43,16 @@ _NAMES = {
 
 @dataclass(frozen=True, eq=False)
 class Labels:
-    """One-hot labels of the labelled nodes, their weights, and the keys of their nodes."""
+    """Known answers, such as one-hot labels, their weights, the keys of their nodes, and their kind."""
 
     Y: np.ndarray
     weights: np.ndarray
     keys: np.ndarray
+    target: Target = field(default_factory=Classes)
 
     def part(self, rows: np.ndarray) -> "Labels":
         """Return some of the labels."""
-        return Labels(self.Y[rows], self.weights[rows], self.keys[rows])
+        return Labels(self.Y[rows], self.weights[rows], self.keys[rows], self.target)
 
     def sample(self, size: int) -> np.ndarray:
         """Choose about ``size`` labels that keep the class shares."""
@@ -65,7 +61,7 @@ class Labels:
     @property
     def effective_number(self) -> float:
         """The effective sample size: the number of equally weighted labels with the same variance."""
-        return float(self.weights.sum() ** 2 / np.square(self.weights).sum())
+        return effective_number(self.weights)
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,19 +76,19 @@ class Member:
     filter: Filter
     width: int
     penalty: float
-    softmax_map: SoftmaxMap
+    score_map: ScoreMap
     predicted: np.ndarray
     evaluated: np.ndarray
     t: float
     map_penalty: float
 
-    def map_without(self, hidden: np.ndarray, labels: Labels) -> SoftmaxMap:
+    def map_without(self, hidden: np.ndarray, labels: Labels) -> ScoreMap:
         """Fit the softmax map to the scores of all evaluated labels except the hidden ones."""
         shown = ~np.isin(self.evaluated, hidden)
         if not shown.any():
-            return self.softmax_map
+            return self.score_map
         part = labels.part(self.evaluated[shown])
-        return fit_softmax_map(self.predicted[shown], part.Y, part.weights, self.t, self.map_penalty).map
+        return labels.target.fit_map(self.predicted[shown], part.Y, part.weights, self.t, self.map_penalty)
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,8 +102,8 @@ class Trial(Member):
     logs: np.ndarray
     loss: float
     score: float
+    error: float
     log_loss: float
-    effective_number: float
     settings: str
     seconds: float
 
@@ -123,62 +119,31 @@ def try_filter(
     """Evaluate a filter of a view by leave-one-out."""
     start = perf_counter()
     U = tables.rows(kind, filter_, width, positions)
-    relative = PENALTIES
-    penalties = relative * mean_square(U, labels.weights)
-    predicted = keep_class_mass(leave_one_out(U, labels.Y, penalties, labels.weights), labels.Y)
-    if labels.Y.size > _MANY_SCORES:
-        # computing the likelihood of every penalty would take too long: choose by squared error
-        errors = [
-            float(np.average(np.square(Z - labels.Y).sum(axis=1), weights=labels.weights)) for Z in predicted
-        ]
-        least = [int(np.argmin(errors))]
-        predicted, penalties, relative = predicted[least], penalties[least], relative[least]
-    temperatures, losses = inverse_temperatures(predicted, labels.Y, labels.weights)
-    best = int(np.argmin(losses))
-    t = float(temperatures[best])
-    strengths = MAP_PENALTIES if not filter_.surprise else MAP_PENALTIES[1:]
-    fitted, strength, logs = fit_best_map(predicted[best], labels, t, strengths)
-    hits = fitted.logits_without.argmax(axis=1) == labels.Y.argmax(axis=1)
-    loss = -float(np.average(logs, weights=labels.weights))
+    penalties = PENALTIES * mean_square(U, labels.weights)
+    predicted = leave_one_out(U, labels.Y, penalties, labels.weights)
+    smooth = not filter_.surprise
+    judged = labels.target.judge(predicted, labels.Y, labels.weights, smooth=smooth)
+    loss = -float(np.average(judged.logs, weights=labels.weights))
     surprise = (filter_.surprise + _SURPRISE[kind]) / labels.effective_number
-    settings = (filter_.settings, f"directions={width}", f"penalty={relative[best]:.2g}")
+    settings = (filter_.settings, f"directions={width}", f"penalty={PENALTIES[judged.best]:.2g}")
     return Trial(
         kind=kind,
         filter=filter_,
         width=width,
-        penalty=float(penalties[best]),
-        softmax_map=fitted.map,
-        predicted=predicted[best],
+        penalty=float(penalties[judged.best]),
+        score_map=judged.map,
+        predicted=judged.scores,
         evaluated=np.arange(len(labels.Y)),
-        t=t,
-        map_penalty=strength,
-        logs=logs,
+        t=judged.t,
+        map_penalty=judged.strength,
+        logs=judged.logs,
         loss=loss + surprise,
-        score=float(np.average(hits, weights=labels.weights)),
-        log_loss=-float(np.average(logs, weights=labels.weights)),
-        effective_number=labels.effective_number,
+        score=judged.score,
+        error=judged.error,
+        log_loss=loss,
         settings=", ".join(part for part in settings if part),
         seconds=perf_counter() - start,
     )
-
-
-def fit_best_map(
-    Z: np.ndarray, labels: Labels, t: float, penalties: Sequence[float]
-) -> tuple[FittedMap, float, np.ndarray]:
-    """Fit a softmax map with the penalty that predicts labels best by maps without them.
-
-    Begins with the first penalty, and stops when the next one is no better. Returns the map, its penalty, and
-    the log-likelihoods of the labels.
-    """
-    best: tuple[FittedMap, float, np.ndarray] | None = None
-    for penalty in penalties:
-        fitted = fit_softmax_map(Z, labels.Y, labels.weights, t, penalty)
-        logs = (log_softmax(fitted.logits_without, axis=1) * labels.Y).sum(axis=1)
-        if best is not None and labels.weights @ logs <= labels.weights @ best[2]:
-            break
-        best = fitted, penalty, logs
-    assert best is not None
-    return best
 
 
 def untried(tables: FilteredRows, kind: str, filter_: Filter, positions: np.ndarray, labels: Labels) -> Trial:
@@ -191,7 +156,7 @@ def untried(tables: FilteredRows, kind: str, filter_: Filter, positions: np.ndar
         filter=filter_,
         width=width,
         penalty=0.1 * mean_square(U, labels.weights),
-        softmax_map=SoftmaxMap.default(labels.Y.shape[1]),
+        score_map=labels.target.default_map(labels.Y.shape[1]),
         # nothing was predicted, so that the map stays the default one
         predicted=np.zeros((0, labels.Y.shape[1])),
         evaluated=np.arange(0),
@@ -200,8 +165,8 @@ def untried(tables: FilteredRows, kind: str, filter_: Filter, positions: np.ndar
         logs=nothing,
         loss=0.0,
         score=0.0,
+        error=0.0,
         log_loss=0.0,
-        effective_number=0.0,
         settings=filter_.settings,
         seconds=0.0,
     )
@@ -293,7 +258,7 @@ def tabulate_trials(trials: Sequence[Trial], chosen: Sequence[Trial]) -> Leaderb
             model=trial.name,
             settings=trial.settings,
             score=trial.score,
-            standard_error=score_error(trial.score, trial.effective_number),
+            standard_error=trial.error,
             log_loss=trial.log_loss,
             seconds=trial.seconds,
             chosen=any(trial is other for other in chosen),
