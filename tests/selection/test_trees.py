@@ -8,7 +8,7 @@ from scipy.sparse import block_diag, csr_array
 
 import gssl
 from gssl.methods.labels import UNLABELLED
-from gssl.selection.trees import Neighbourhood
+from gssl.selection.neighbour_columns import Neighbourhood
 
 N = 900
 
@@ -85,7 +85,7 @@ def test_label_columns_do_not_count_a_nodes_own_label():
     )
     swapped = codes.copy()
     swapped[[node, other]] = codes[[other, node]]
-    before, after = (columns.label_columns(each, 2) for each in (codes, swapped))
+    before, after = (columns.answer_columns(np.eye(2)[each], each != UNLABELLED) for each in (codes, swapped))
     np.testing.assert_allclose(before[[node, other]], after[[node, other]], atol=1e-6)
     assert not np.allclose(before, after)
 

@@ -12,7 +12,8 @@ from gssl.io.model_data import input_bytes, is_in_files, pack_graph, pack_kinds,
 from gssl.io.problem import Problem
 from gssl.methods.inputs import FittedParameters, has_graph_of_fit
 from gssl.methods.stored import Stored, stored_attributes
-from gssl.selection import AutoClassifier, CalibratedClassifier
+from gssl.selection import CalibratedClassifier
+from gssl.selection.auto_model import AutoModel
 
 # how attributes without arrays are written
 _PLAIN: dict[str, Any] = {
@@ -173,7 +174,7 @@ def _outgrows_inputs(model: Any) -> bool:
     if hasattr(model, "tree_pool_"):
         # trees are not stored, but fitted again
         return True
-    if not isinstance(model, AutoClassifier) or not hasattr(model, "_recipe"):
+    if not isinstance(model, AutoModel) or not hasattr(model, "_recipe"):
         return False
     inputs = getattr(model, "_fit_inputs", None)
     return inputs is not None and model._n_coefficients * inputs.X.dtype.itemsize > input_bytes(inputs)

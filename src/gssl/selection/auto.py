@@ -1,7 +1,6 @@
 """AutoClassifier: try many small models on the given labels, and average the near-best."""
 
 import warnings
-from dataclasses import dataclass
 from functools import cached_property
 from time import perf_counter
 from typing import Any, Self
@@ -12,48 +11,23 @@ from scipy.special import softmax
 
 from gssl.graph import GraphWarning
 from gssl.methods.base import GraphClassifier
-from gssl.methods.inputs import FitInputs, FittedParameters, check_number
 from gssl.methods.labels import UNLABELLED, class_weights, one_hot
-from gssl.methods.neighbourhood import EVERY, Nodes, featured_nodes
+from gssl.methods.neighbourhood import EVERY, Nodes
 from gssl.methods.priors import prior_shares
 from gssl.methods.state import reads_state, replaces_state
-from gssl.methods.stored import Stored, transient
+from gssl.methods.stored import Stored
 from gssl.operators import small_algebra
 from gssl.scale.execution import Execution, current_execution, part_of_run, without_resume
-from gssl.selection.candidates import GraphOperators, terms
-from gssl.selection.ensemble import FittedEnsemble, Recipe
-from gssl.selection.filtered_rows import polynomial_scores, product_limit
-from gssl.selection.hidden_labels import FOLDS
+from gssl.selection.auto_model import AutoModel
 from gssl.selection.model_search import averaged, pool_trees, select_models, tree_inputs
 from gssl.selection.node_order import keys_with_labels
 from gssl.selection.pool import floored_log, log_linear
-from gssl.selection.self_training import TEACHERS
 from gssl.selection.trees import Trees, one_thread
 from gssl.selection.trial import Labels
-from gssl.selection.views import WIDTHS, Views, by_density, make_features
 from gssl.selection.wording import explain
 
-# attributes of fitted coefficients by kind of features
-_COEF = {
-    "unit": "unit_coef_",
-    "raw": "coef_",
-    "standardized": "standardized_coef_",
-    "links": "link_coef_",
-}
 
-
-@dataclass(frozen=True)
-class SelectionInputs(FitInputs):
-    """Inputs kept for ``update_labels``, with the compressed views, which do not depend on labels."""
-
-    views: Views
-
-    def __getstate__(self) -> dict[str, Any]:
-        # without compressed features, which can be recomputed
-        return {**self.__dict__, "views": Views(self.X, self.A)}
-
-
-class AutoClassifier(FittedParameters, GraphClassifier):
+class AutoClassifier(AutoModel, GraphClassifier):
     r"""Try many graph filters on the given labels, and average those that are about as good as the best.
 
     Features are compressed once, to at most a few hundred directions. A model is ridge regression on the
@@ -127,29 +101,14 @@ class AutoClassifier(FittedParameters, GraphClassifier):
     True
     """
 
-    runs_by_columns = True
-    _fit_inputs: SelectionInputs
-    intercept_: np.ndarray
-    column_scales_: np.ndarray
     propagation_: GraphClassifier
     _held_out_scores: np.ndarray
     _stored = (
-        *(
-            Stored(name, "float", ("t", "d", "c"), optional=True)
-            for name in ("coef_", "unit_coef_", "standardized_coef_")
-        ),
-        Stored("link_coef_", "float", ("t", "l", "c"), optional=True),
-        Stored("intercept_", "float", ("c",), optional=True),
-        Stored("column_scales_", "float", ("2", "d"), optional=True),
         Stored("propagation_", "model", optional=True),
-        Stored("leaderboard_", "table"),
-        Stored("explain_", "text"),
         Stored("self_training_", "flag", optional=True),
         Stored("_held_out_scores", "distribution", ("m", "c")),
-        Stored("_recipe", "recipe", optional=True),
         Stored("spread_power_", "float", ("power",), optional=True),
         Stored("tree_pool_", "float", ("pool",), optional=True),
-        *transient("_fitted_average", "_trees"),
     )
 
     def __init__(
@@ -237,6 +196,7 @@ class AutoClassifier(FittedParameters, GraphClassifier):
                 selection = pool_trees(selection, inputs.views, inputs.A, codes)
             if selection.average is not None:
                 self._keep_average(selection.average)
+                self.self_training_ = selection.facts.taught
         # in the precision of a saved model, so that a loaded one says the same
         self._held_out_scores = selection.held_out.astype(np.float32)
         self.leaderboard_ = selection.leaderboard
@@ -255,16 +215,6 @@ class AutoClassifier(FittedParameters, GraphClassifier):
         used = None if selection.logits is None else weights
         return self._finish(P, informed, prior_shares(self.priors, self.classes_, codes, used))
 
-    def _keep_average(self, average: FittedEnsemble) -> None:
-        """Store the coefficients of the average, and what explains it."""
-        for kind, M in average.coefficients().items():
-            self.__dict__[_COEF[kind]] = M
-            if kind == "standardized":
-                self.column_scales_ = average.ensemble.tables.views[kind].features.scales
-        self.intercept_ = average.intercept.astype(self._fit_inputs.X.dtype)
-        self.self_training_ = len(average.targets.Y) > len(average.labels.Y)
-        self._fitted_average = average
-
     def _spread_labels(self, model: GraphClassifier) -> None:
         """Fit a label spreading model to all labels."""
         with warnings.catch_warnings():
@@ -274,75 +224,18 @@ class AutoClassifier(FittedParameters, GraphClassifier):
                 self.propagation_ = model.fit(None, self._fit_codes, adjacency=self._fit_inputs.A)
 
     def __getstate__(self) -> Any:
-        # of a loaded model, which may have to compute them from what a copy lacks
-        self._coefficients()
         if hasattr(self, "tree_pool_"):
-            self._trees  # noqa: B018
-        left = ("_fitted_average", "_recipe")
-        return {name: value for name, value in super().__getstate__().items() if name not in left}
+            self._trees  # noqa: B018 - a loaded model fits them from what a copy lacks
+        return super().__getstate__()
 
     def _forget(self) -> None:
         """Drop everything that an earlier fit predicts with."""
-        names = (
-            *_COEF.values(),
-            "intercept_",
-            "column_scales_",
-            "propagation_",
-            "_held_out_scores",
-            "_fitted_average",
-            "_recipe",
-            "spread_power_",
-            "tree_pool_",
-            "_trees",
-        )
-        for name in names:
-            self.__dict__.pop(name, None)
+        self._drop("propagation_", "_held_out_scores", "spread_power_", "tree_pool_")
         self.self_training_ = False
 
-    @cached_property
-    def coef_(self) -> np.ndarray:
-        """The coefficients for rows as given."""
-        return self._coefficient("raw")
-
-    @cached_property
-    def unit_coef_(self) -> np.ndarray:
-        """The coefficients for rows of unit length."""
-        return self._coefficient("unit")
-
-    @cached_property
-    def standardized_coef_(self) -> np.ndarray:
-        """The coefficients for standardised columns."""
-        return self._coefficient("standardized")
-
-    @cached_property
-    def link_coef_(self) -> np.ndarray:
-        """The coefficients for links as features."""
-        return self._coefficient("links")
-
-    def _coefficient(self, kind: str) -> np.ndarray:
-        """Compute the coefficients of a loaded model that holds their recipe instead."""
-        if kind not in self._kinds():
-            raise AttributeError(f"this AutoClassifier has no {_COEF[kind]}: no such features predict.")
-        with small_algebra():
-            coefficients = self._fitted_average.coefficients()
-        self.__dict__ |= {_COEF[one]: M for one, M in coefficients.items()}
-        return coefficients[kind]
-
-    @cached_property
-    def _recipe(self) -> Recipe:
-        """What the average is computed from besides the inputs of fit, for a saved model."""
-        if "_fitted_average" not in self.__dict__:
-            raise AttributeError("this AutoClassifier holds no average.")
-        return self._fitted_average.recipe
-
-    @cached_property
-    def _fitted_average(self) -> FittedEnsemble:
-        """What explains and audits the average; a loaded model computes it from its recipe."""
-        if "_recipe" not in self.__dict__:
-            raise AttributeError("this AutoClassifier holds no average.")
-        inputs, labelled = self._kept_inputs(), np.flatnonzero(self._fit_codes != UNLABELLED)
-        recipe, depth, labels = self._recipe, self.n_iter_, self._labels()
-        return FittedEnsemble.follow(recipe, inputs.views, inputs.A, depth, labelled, labels)
+    @property
+    def _n_columns(self) -> int:
+        return len(self.classes_)
 
     def _labels(self) -> Labels:
         """Return the labels of fit with their weights and keys."""
@@ -351,30 +244,6 @@ class AutoClassifier(FittedParameters, GraphClassifier):
         keys = keys_with_labels(inputs.views.node_keys, inputs.A, self._fit_codes)
         Y = one_hot(truth, len(self.classes_), np.float64)
         return Labels(Y, self._as_fitted()._class_weights()[truth], keys[labelled])
-
-    def _keep_inputs(self, X: Any, A: csr_array) -> None:
-        X = by_density(X)  # the choice of models must not depend on how X is stored
-        self._fit_inputs = SelectionInputs(X, A, Views(X, A))
-
-    def _kinds(self) -> list[str]:
-        """Return the kinds of features that predict, without computing their coefficients."""
-        computed = [kind for kind, name in _COEF.items() if name in self.__dict__]
-        return computed or (self._recipe.kinds if "_recipe" in self.__dict__ else [])
-
-    def _coefficients(self) -> dict[str, np.ndarray]:
-        """Return the coefficients by kind of features."""
-        return {kind: getattr(self, _COEF[kind]) for kind in self._kinds()}
-
-    @property
-    def _n_coefficients(self) -> int:
-        """How many numbers the coefficients are, computed or not."""
-        widths = [len(self._fit_codes) if kind == "links" else self.n_features_in_ for kind in self._kinds()]
-        return len(terms(self.n_iter_)) * sum(widths) * len(self.classes_)
-
-    @property
-    def uses_features(self) -> bool:
-        """Whether prediction needs features; fit works with or without them."""
-        return any(kind != "links" for kind in self._kinds())
 
     @property
     def knows_nodes(self) -> bool:
@@ -392,38 +261,13 @@ class AutoClassifier(FittedParameters, GraphClassifier):
         P = stored.astype(np.float64)
         return self._with_priors(P) if with_priors else P
 
-    def _check_parameters(self) -> None:
-        check_number(self, "depth", low=1, whole=True)
-        if self.time_budget is not None:
-            check_number(self, "time_budget", low=0.0)
-
-    def propagated_columns(self, X: Any, A: csr_array, n_labelled: int, n_classes: int) -> int:
-        n, d = (0, 0) if X is None else X.shape
-        if not d:
-            return n_classes
-        kinds = 3 if hasattr(X, "indptr") else 4
-        tables = kinds * len(terms(self.depth)) * (n_labelled + min(n, TEACHERS)) * min(d, WIDTHS[-1])
-        # columns per node; the memory estimate counts each propagated column three times
-        return int(max(WIDTHS[0], 2 * FOLDS * n_classes) + tables / (3 * max(1, n)))
-
     def _score_graph(self, X: Any, A: csr_array, nodes: Nodes = EVERY) -> tuple[np.ndarray, np.ndarray]:
         P, informed = self._score_all(X, A)
         return P[nodes], informed[nodes]
 
     def _score_all(self, X: Any, A: csr_array) -> tuple[np.ndarray, np.ndarray]:
-        kinds = self._coefficients()
         spread = self.propagation_._score_graph(X, A) if hasattr(self, "propagation_") else None
-        if not kinds:
-            return self._distributions(None, spread, X, A)
-        operators = GraphOperators(A, X.dtype, self.n_iter_)
-        total = np.tile(self.intercept_, (A.shape[0], 1))
-        limit = product_limit(current_execution(self, resumes=False))
-        if "links" in kinds:
-            self._grown_codes(A.shape[0])  # raises if the graph lacks nodes of fit
-        for kind, M in kinds.items():
-            features = make_features(kind, X, A, M.shape[1], getattr(self, "column_scales_", np.empty(0)))
-            total += polynomial_scores(M, features, operators, self.n_iter_, limit)
-        return self._distributions(total, spread, X, A)
+        return self._distributions(self._linear_scores(X, A) if self._kinds() else None, spread, X, A)
 
     def _distributions(
         self, logits: np.ndarray | None, spread: tuple[np.ndarray, np.ndarray] | None, X: Any, A: csr_array
@@ -435,9 +279,7 @@ class AutoClassifier(FittedParameters, GraphClassifier):
             power = getattr(self, "spread_power_", np.ones(1))
             return self._with_trees(softmax(power * floored_log(spread[0]), axis=1), X, A), spread[1]
         P = softmax(logits, axis=1)
-        informed = featured_nodes(A, X) if self.uses_features else np.zeros(len(P), dtype=bool)
-        if "links" in self._kinds():
-            informed = informed | (np.diff(A.indptr) > 0)
+        informed = self._informed_by_features(X, A)
         if spread is not None:
             P, informed = averaged(P, *spread), informed | spread[1]
         return self._with_trees(P, X, A), informed
@@ -449,7 +291,7 @@ class AutoClassifier(FittedParameters, GraphClassifier):
         self._grown_codes(A.shape[0])  # raises if the graph lacks nodes of fit
         a, b, _ = self.tree_pool_
         with one_thread():
-            return log_linear(P, self._trees.distributions(X, A), a, b).astype(P.dtype)
+            return log_linear(P, self._trees.of_graph(X, A), a, b).astype(P.dtype)
 
     @cached_property
     def _trees(self) -> Trees:

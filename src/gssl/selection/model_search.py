@@ -28,7 +28,7 @@ from gssl.selection.node_order import keys_with_labels, spread_nodes
 from gssl.selection.pool import floored_log
 from gssl.selection.rivals import SPREADS, Rival, beside, clear_winner, try_spreading
 from gssl.selection.self_training import TEACHERS, taught_targets
-from gssl.selection.trees import Judgement, TreeInputs, judge_trees, one_thread
+from gssl.selection.trees import ClassInputs, Judgement, judge_trees, one_thread
 from gssl.selection.trial import Labels, Member, Trial, near_best, tabulate_trials, try_all, untried
 from gssl.selection.views import Views
 
@@ -103,10 +103,10 @@ def pool_trees(selection: Selection, views: Views, A: csr_array, codes: np.ndarr
     return replace(selection, trees=trees, held_out=trees.held_out, facts=facts, leaderboard=board)
 
 
-def tree_inputs(views: Views, A: csr_array, codes: np.ndarray, labels: Labels) -> TreeInputs:
+def tree_inputs(views: Views, A: csr_array, codes: np.ndarray, labels: Labels) -> ClassInputs:
     """Return what trees are fitted to."""
     axes = views["unit"].axes if "unit" in views else np.zeros((views.own.shape[1], 0), views.dtype)
-    return TreeInputs(views.own, A, codes, labels.weights, labels.keys, axes, views.column_keys)
+    return ClassInputs(views.own, A, labels.weights, labels.keys, axes, views.column_keys, codes)
 
 
 def select_models(

@@ -1,0 +1,198 @@
+"""What models that choose by hidden answers share: an average of filters, and what it says about nodes."""
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from gssl.methods.graph_model import GraphModel
+from gssl.methods.inputs import FitInputs, FittedParameters, check_number
+from gssl.methods.labels import UNLABELLED
+from gssl.methods.neighbourhood import featured_nodes
+from gssl.methods.stored import Stored, transient
+from gssl.operators import small_algebra
+from gssl.scale.execution import current_execution
+from gssl.selection.candidates import GraphOperators, terms
+from gssl.selection.ensemble import FittedEnsemble, Recipe
+from gssl.selection.filtered_rows import polynomial_scores, product_limit
+from gssl.selection.hidden_labels import FOLDS
+from gssl.selection.self_training import TEACHERS
+from gssl.selection.trial import Labels
+from gssl.selection.views import WIDTHS, Views, by_density, make_features
+
+# attributes of fitted coefficients by kind of features
+COEF = {
+    "unit": "unit_coef_",
+    "raw": "coef_",
+    "standardized": "standardized_coef_",
+    "links": "link_coef_",
+}
+
+
+@dataclass(frozen=True)
+class SelectionInputs(FitInputs):
+    """Inputs kept for ``update_labels``, with the compressed views, which do not depend on labels."""
+
+    views: Views
+
+    def __getstate__(self) -> dict[str, Any]:
+        # without compressed features, which can be recomputed
+        return {**self.__dict__, "views": Views(self.X, self.A)}
+
+
+class AutoModel(FittedParameters, GraphModel):
+    """An average of graph filters with ridges, chosen by hidden answers, whatever these are."""
+
+    runs_by_columns = True
+    depth: int
+    time_budget: Any
+    _fit_inputs: SelectionInputs
+    intercept_: np.ndarray
+    column_scales_: np.ndarray
+    _stored: ClassVar[tuple[Stored, ...]] = (
+        *(
+            Stored(name, "float", ("t", "d", "c"), optional=True)
+            for name in ("coef_", "unit_coef_", "standardized_coef_")
+        ),
+        Stored("link_coef_", "float", ("t", "l", "c"), optional=True),
+        Stored("intercept_", "float", ("c",), optional=True),
+        Stored("column_scales_", "float", ("2", "d"), optional=True),
+        Stored("leaderboard_", "table"),
+        Stored("explain_", "text"),
+        Stored("_recipe", "recipe", optional=True),
+        *transient("_fitted_average", "_trees"),
+    )
+
+    @property
+    @abstractmethod
+    def _n_columns(self) -> int:
+        """The number of columns of the targets."""
+
+    @abstractmethod
+    def _labels(self) -> Labels:
+        """Return the known answers of fit with their weights and keys."""
+
+    def _keep_average(self, average: FittedEnsemble) -> None:
+        """Store the coefficients of the average, and what explains it."""
+        for kind, M in average.coefficients().items():
+            self.__dict__[COEF[kind]] = M
+            if kind == "standardized":
+                self.column_scales_ = average.ensemble.tables.views[kind].features.scales
+        self.intercept_ = average.intercept.astype(self._fit_inputs.X.dtype)
+        self._fitted_average = average
+
+    def _drop(self, *names: str) -> None:
+        """Drop the average of an earlier fit, and some attributes."""
+        dropped = (*COEF.values(), "intercept_", "column_scales_", "_fitted_average", "_recipe", "_trees")
+        for name in (*dropped, *names):
+            self.__dict__.pop(name, None)
+
+    def __getstate__(self) -> Any:
+        # of a loaded model, which may have to compute them from what a copy lacks
+        self._coefficients()
+        left = ("_fitted_average", "_recipe")
+        return {name: value for name, value in super().__getstate__().items() if name not in left}
+
+    @cached_property
+    def coef_(self) -> np.ndarray:
+        """The coefficients for rows as given."""
+        return self._coefficient("raw")
+
+    @cached_property
+    def unit_coef_(self) -> np.ndarray:
+        """The coefficients for rows of unit length."""
+        return self._coefficient("unit")
+
+    @cached_property
+    def standardized_coef_(self) -> np.ndarray:
+        """The coefficients for standardised columns."""
+        return self._coefficient("standardized")
+
+    @cached_property
+    def link_coef_(self) -> np.ndarray:
+        """The coefficients for links as features."""
+        return self._coefficient("links")
+
+    def _coefficient(self, kind: str) -> np.ndarray:
+        """Compute the coefficients of a loaded model that holds their recipe instead."""
+        if kind not in self._kinds():
+            raise AttributeError(f"this {type(self).__name__} has no {COEF[kind]}: no such features predict.")
+        with small_algebra():
+            coefficients = self._fitted_average.coefficients()
+        self.__dict__ |= {COEF[one]: M for one, M in coefficients.items()}
+        return coefficients[kind]
+
+    @cached_property
+    def _recipe(self) -> Recipe:
+        """What the average is computed from besides the inputs of fit, for a saved model."""
+        if "_fitted_average" not in self.__dict__:
+            raise AttributeError(f"this {type(self).__name__} holds no average.")
+        return self._fitted_average.recipe
+
+    @cached_property
+    def _fitted_average(self) -> FittedEnsemble:
+        """What explains and audits the average; a loaded model computes it from its recipe."""
+        if "_recipe" not in self.__dict__:
+            raise AttributeError(f"this {type(self).__name__} holds no average.")
+        inputs, labelled = self._kept_inputs(), np.flatnonzero(self._fit_codes != UNLABELLED)
+        recipe, depth, labels = self._recipe, self.n_iter_, self._labels()
+        return FittedEnsemble.follow(recipe, inputs.views, inputs.A, depth, labelled, labels)
+
+    def _keep_inputs(self, X: Any, A: csr_array) -> None:
+        X = by_density(X)  # the choice of models must not depend on how X is stored
+        self._fit_inputs = SelectionInputs(X, A, Views(X, A))
+
+    def _kinds(self) -> list[str]:
+        """Return the kinds of features that predict, without computing their coefficients."""
+        computed = [kind for kind, name in COEF.items() if name in self.__dict__]
+        return computed or (self._recipe.kinds if "_recipe" in self.__dict__ else [])
+
+    def _coefficients(self) -> dict[str, np.ndarray]:
+        """Return the coefficients by kind of features."""
+        return {kind: getattr(self, COEF[kind]) for kind in self._kinds()}
+
+    @property
+    def _n_coefficients(self) -> int:
+        """How many numbers the coefficients are, computed or not."""
+        widths = [len(self._fit_codes) if kind == "links" else self.n_features_in_ for kind in self._kinds()]
+        return len(terms(self.n_iter_)) * sum(widths) * self._n_columns
+
+    @property
+    def uses_features(self) -> bool:
+        """Whether prediction needs features; fit works with or without them."""
+        return any(kind != "links" for kind in self._kinds())
+
+    def _check_parameters(self) -> None:
+        check_number(self, "depth", low=1, whole=True)
+        if self.time_budget is not None:
+            check_number(self, "time_budget", low=0.0)
+
+    def propagated_columns(self, X: Any, A: csr_array, n_labelled: int, n_classes: int) -> int:
+        n, d = (0, 0) if X is None else X.shape
+        if not d:
+            return n_classes
+        kinds = 3 if hasattr(X, "indptr") else 4
+        tables = kinds * len(terms(self.depth)) * (n_labelled + min(n, TEACHERS)) * min(d, WIDTHS[-1])
+        # columns per node; the memory estimate counts each propagated column three times
+        return int(max(WIDTHS[0], 2 * FOLDS * n_classes) + tables / (3 * max(1, n)))
+
+    def _linear_scores(self, X: Any, A: csr_array) -> np.ndarray:
+        """Return the scores of the average for all nodes of a graph."""
+        kinds = self._coefficients()
+        operators = GraphOperators(A, X.dtype, self.n_iter_)
+        total = np.tile(self.intercept_, (A.shape[0], 1))
+        limit = product_limit(current_execution(self, resumes=False))
+        if "links" in kinds:
+            self._grown_codes(A.shape[0])  # raises if the graph lacks nodes of fit
+        for kind, M in kinds.items():
+            features = make_features(kind, X, A, M.shape[1], getattr(self, "column_scales_", np.empty(0)))
+            total += polynomial_scores(M, features, operators, self.n_iter_, limit)
+        return total
+
+    def _informed_by_features(self, X: Any, A: csr_array) -> np.ndarray:
+        """Return a mask of the nodes about which the features of the average say something."""
+        informed = featured_nodes(A, X) if self.uses_features else np.zeros(A.shape[0], dtype=bool)
+        return informed | (np.diff(A.indptr) > 0) if "links" in self._kinds() else informed
