@@ -27,6 +27,7 @@ _SUBPACKAGES = (
 # public names outside `methods`, and the subpackage of each
 _NAMES = {
     "AutoClassifier": "selection",
+    "AutoRegressor": "selection",
     "CalibratedClassifier": "selection",
     "audit": "selection",
     "execution": "scale",
@@ -50,7 +51,7 @@ if TYPE_CHECKING:
     from gssl.methods import *
     from gssl.report import write_report
     from gssl.scale import execution
-    from gssl.selection import AutoClassifier, CalibratedClassifier, audit, suggest, why
+    from gssl.selection import AutoClassifier, AutoRegressor, CalibratedClassifier, audit, suggest, why
 
 
 def __getattr__(name: str) -> Any:

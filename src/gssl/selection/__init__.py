@@ -3,6 +3,7 @@
 from gssl.methods.ridge import keep_class_mass, leave_one_out
 from gssl.selection.audit import Audit, audit
 from gssl.selection.auto import AutoClassifier
+from gssl.selection.auto_regressor import AutoRegressor
 from gssl.selection.calibrated import CalibratedClassifier
 from gssl.selection.calibration import Calibration, calibrate, isotonic, score_temperature, temperature
 from gssl.selection.choice import classifier, embedder
@@ -17,6 +18,7 @@ from gssl.selection.why import Explanation, Explanations, why
 __all__ = [
     "Audit",
     "AutoClassifier",
+    "AutoRegressor",
     "CalibratedClassifier",
     "Calibration",
     "Coverage",

@@ -20,17 +20,47 @@ FEW = 3
 
 
 @dataclass(frozen=True, eq=False)
-class HiddenLabels:
-    """The labelled nodes with their classes, and the folds of nodes that are hidden together.
+class HiddenAnswers:
+    """The nodes with known answers, and the folds of nodes that are hidden together.
 
-    Scores and distributions have a row for every labelled node. There are no folds if no class has two
-    labels.
+    Scores have a row for every such node. There are no folds if nothing can be hidden.
     """
 
     nodes: np.ndarray
-    truth: np.ndarray
     labels: Labels
     folds: list[np.ndarray]
+
+    @property
+    def few(self) -> bool:
+        """Whether there are too few answers to compare models on them."""
+        return not self.folds
+
+    @cached_property
+    def tested(self) -> np.ndarray:
+        """Mask of the answers that are hidden in a fold."""
+        return np.isin(self.nodes, np.concatenate([*self.folds, self.nodes[:0]]))
+
+    def positions(self, nodes: np.ndarray) -> np.ndarray:
+        """Return the rows of some nodes with known answers."""
+        return np.searchsorted(self.nodes, nodes)
+
+    def uniform_scores(self) -> np.ndarray:
+        """Return the same score for all columns, the default for answers that no fold hides."""
+        return np.full(self.labels.Y.shape, 1.0 / self.labels.Y.shape[1])
+
+    def gather(self, parts: Sequence[np.ndarray]) -> np.ndarray:
+        """Put the scores of each fold in the rows of its answers."""
+        scores = self.uniform_scores()
+        for fold, part in zip(self.folds, parts, strict=True):
+            scores[self.positions(fold)] = part
+        return scores
+
+
+@dataclass(frozen=True, eq=False)
+class HiddenLabels(HiddenAnswers):
+    """The same for classes: there are no folds if no class has two labels."""
+
+    truth: np.ndarray
 
     @classmethod
     def deal(cls, codes: np.ndarray, class_weights: np.ndarray, keys: np.ndarray) -> "HiddenLabels":
@@ -42,7 +72,7 @@ class HiddenLabels:
         if np.bincount(truth).max() > 1:
             wanted = FOLDS if len(codes) * n_classes <= _LARGE else _FEW_FOLDS
             folds = dealt_folds(codes, balanced_fold_count(truth, wanted), keys)
-        return cls(nodes, truth, labels, folds)
+        return cls(nodes, labels, folds, truth)
 
     @property
     def few(self) -> bool:
@@ -53,26 +83,6 @@ class HiddenLabels:
     def n_classes(self) -> int:
         """The number of classes."""
         return int(self.labels.Y.shape[1])
-
-    @cached_property
-    def tested(self) -> np.ndarray:
-        """Mask of the labels that are hidden in a fold."""
-        return np.isin(self.nodes, np.concatenate([*self.folds, self.nodes[:0]]))
-
-    def positions(self, nodes: np.ndarray) -> np.ndarray:
-        """Return the rows of some labelled nodes."""
-        return np.searchsorted(self.nodes, nodes)
-
-    def uniform_scores(self) -> np.ndarray:
-        """Return uniform distributions, the default for labels that no fold hides."""
-        return np.full(self.labels.Y.shape, 1.0 / self.n_classes)
-
-    def gather(self, parts: Sequence[np.ndarray]) -> np.ndarray:
-        """Put the scores of each fold in the rows of its labels."""
-        scores = self.uniform_scores()
-        for fold, part in zip(self.folds, parts, strict=True):
-            scores[self.positions(fold)] = part
-        return scores
 
     def hits(self, scores: np.ndarray) -> np.ndarray:
         """Return a mask of the labels that are predicted correctly."""

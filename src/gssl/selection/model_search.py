@@ -6,7 +6,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from time import perf_counter
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -14,14 +14,12 @@ from scipy.special import softmax
 
 from gssl.evaluation.graph_gain import GraphGain
 from gssl.evaluation.metrics import score_error
-from gssl.graph.facts import closure
 from gssl.methods import LabelPropagation, LabelSpreading
 from gssl.methods.softmax import inverse_temperatures
 from gssl.scale.execution import Execution
 from gssl.scale.progress import step
-from gssl.selection.candidates import default_candidates
+from gssl.selection.comparison import Comparison
 from gssl.selection.ensemble import Ensemble, Fit, FittedEnsemble, Targets
-from gssl.selection.filtered_rows import FilteredRows, product_limit
 from gssl.selection.hidden_labels import HiddenLabels
 from gssl.selection.leaderboard import Leaderboard, in_order
 from gssl.selection.node_order import keys_with_labels, spread_nodes
@@ -29,7 +27,7 @@ from gssl.selection.pool import floored_log
 from gssl.selection.rivals import SPREADS, Rival, beside, clear_winner, try_spreading
 from gssl.selection.self_training import TEACHERS, taught_targets
 from gssl.selection.trees import ClassInputs, Judgement, judge_trees, one_thread
-from gssl.selection.trial import Labels, Member, Trial, near_best, tabulate_trials, try_all, untried
+from gssl.selection.trial import Labels, Trial, near_best, tabulate_trials
 from gssl.selection.views import Views
 
 # least number of hidden labels to report what the graph adds
@@ -37,12 +35,8 @@ _FEWEST_TESTED = 8
 # self-training is used unless it costs more than this many standard errors. One would be too strict: the
 # models were chosen on the same labels, which makes them look better without self-training
 _HARMLESS = 2.0
-# neighbours whose features are at least so similar make a graph smooth
-_SMOOTH = 0.15
 # the inverse temperature, divided by the logarithm of the number of classes, if labels are too few to fit it
 _FEW_SHARPNESS = 0.3
-# least closure of a graph in which labels are spread although its features are not smooth
-_CLOSED = 1.3
 # least number of hidden labels to calibrate label spreading on
 _FEWEST_CALIBRATED = 30
 # the share of label spreading beside an average of models that have little to tell
@@ -130,7 +124,7 @@ def select_models(
 
     if not views:
         return _spread_labels(try_rivals(), hidden, facts)
-    comparison = Comparison(views, A, hidden, depth, execution, deadline, spread_nodes(keys, TEACHERS))
+    comparison = ClassComparison(views, A, hidden, depth, execution, deadline, spread_nodes(keys, TEACHERS))
     with step("comparing models"):
         trials, chosen = comparison.compare()
     ensemble = comparison.ensemble(chosen)
@@ -218,62 +212,12 @@ def _sharpness(hidden: HiddenLabels, logits: np.ndarray) -> float:
     return float(inverse_temperatures(logits[None], labels.Y, labels.weights, centre=1.0)[0][0])
 
 
-class Comparison:
-    """The tables of one search, and the steps that read them."""
+class ClassComparison(Comparison):
+    """The steps for classes: self-training, and what the graph adds."""
 
-    def __init__(
-        self,
-        views: Views,
-        A: csr_array,
-        hidden: HiddenLabels,
-        depth: int,
-        execution: Execution,
-        deadline: float,
-        sample: np.ndarray,
-    ) -> None:
-        self.hidden, self.deadline = hidden, deadline
-        nodes = np.union1d(sample, hidden.nodes)
-        self.tables = FilteredRows(views, A, views.dtype, nodes, depth, execution)
-        if views.wants_span(len(hidden.nodes)):
-            self.tables.span(hidden.nodes)
-        self._positions = np.searchsorted(nodes, hidden.nodes)
-        self.teachers = np.searchsorted(nodes, sample)
-
-    @property
-    def is_smooth(self) -> bool:
-        """Whether neighbours have similar features; without features, nothing speaks against it."""
-        alone = all(kind == "links" for kind in self.tables.views)
-        return alone or self.tables.smoothness >= _SMOOTH
-
-    @property
-    def has_communities(self) -> bool:
-        """Whether neighbours of a node are often linked, as where labels follow links."""
-        return closure(self.tables.A, self.tables.nodes) >= _CLOSED
-
-    def compare(self) -> tuple[list[Trial], list[Trial]]:
-        """Return all trials, and what to average: the near-best, and the usual ones if labels are few."""
-        tables, labels = self.tables, self.hidden.labels
-        if not self.hidden.few:
-            trials = try_all(tables, self._positions, labels, self.deadline)
-            return trials, near_best(trials)
-        kind, filters = next(iter(tables.views)), default_candidates(tables.depth, smooth=self.is_smooth)
-        untested = [untried(tables, kind, f, self._positions, labels) for f in filters]
-        if not self.hidden.folds:
-            return untested, untested
-        trials = try_all(tables, self._positions, labels, self.deadline)
-        return trials, [*untested, *near_best(trials)[: len(untested)]]
-
-    def ensemble(self, members: Sequence[Member]) -> Ensemble:
-        """Return the average of some members."""
-        return Ensemble(self.tables, members, product_limit(self.tables.execution))
-
-    def targets(self, fold: np.ndarray | None = None, members: Sequence[Member] = ()) -> Targets:
-        """Return the labels except those of a fold; softmax maps are refitted without them, too."""
-        hidden, labels = self.hidden, self.hidden.labels
-        fold = hidden.nodes[:0] if fold is None else fold
-        shown = ~np.isin(hidden.nodes, fold)
-        maps = [member.map_without(hidden.positions(fold), labels) for member in members] or None
-        return Targets(self._positions[shown], labels.Y[shown], labels.weights[shown], maps)
+    def __init__(self, views: Views, A: csr_array, hidden: HiddenLabels, *options: Any) -> None:
+        super().__init__(views, A, hidden, *options)
+        self.hidden: HiddenLabels = hidden
 
     def judge_self_training(self, ensemble: Ensemble) -> tuple[bool, np.ndarray]:
         """Return whether to self-train, and the logits of hidden labels for that choice.

@@ -6,8 +6,9 @@ sample decides whether to try them.
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import islice
 from time import perf_counter
 from typing import Any
 
@@ -65,6 +66,12 @@ class Trees:
     # the answers of the nodes of fit, and a mask of those that are known
     answers: np.ndarray
     known: np.ndarray
+    # how many rounds predict; all if None
+    rounds: int | None = None
+
+    def cut(self, rounds: int) -> "Trees":
+        """Return trees whose first rounds predict."""
+        return replace(self, rounds=rounds)
 
     def of_graph(self, X: Any, A: csr_array) -> np.ndarray:
         """Predict all nodes of a graph that begins with the nodes of fit."""
@@ -83,6 +90,8 @@ class Trees:
         return np.concatenate(parts, axis=1)
 
     def _predicted(self, D: np.ndarray) -> np.ndarray:
+        if self.rounds is not None:
+            return next(islice(self._staged(D), self.rounds - 1, None))
         return np.asarray(self.model.predict(D)).reshape(len(D), -1)
 
     def _staged(self, D: np.ndarray) -> Iterator[np.ndarray]:
@@ -155,9 +164,9 @@ class TreeInputs(ABC):
     def learn(self, D: np.ndarray, rows: np.ndarray, weights: Any, **settings: Any) -> Any:
         """Fit an estimator of scikit-learn to the columns of some nodes."""
 
-    def wrap(self, *parts: Any) -> Trees:
+    def wrap(self, trees: Trees) -> Trees:
         """Return trees of the kind that these answers need."""
-        return Trees(*parts)
+        return trees
 
     @property
     def most_rounds(self) -> int:
@@ -205,7 +214,7 @@ class TreeInputs(ABC):
         # equal weights are left out: binning is slow with weights
         weights = own if np.ptp(own) else None
         model = self.learn(D, rows, weights, **(_SETTINGS | settings))
-        return self.wrap(model, self.nearby.axes, self.nearby.order, chosen, self.answers, known)
+        return self.wrap(Trees(model, self.nearby.axes, self.nearby.order, chosen, self.answers, known))
 
     def fit_rounds(self, rounds: int, hidden: np.ndarray | None = None) -> Trees:
         """Fit so many rounds at the usual rate, to all answers that are not hidden."""
@@ -254,9 +263,9 @@ class ClassInputs(TreeInputs):
 
         return HistGradientBoostingClassifier(**settings).fit(D, self.strata[rows], sample_weight=weights)
 
-    def wrap(self, *parts: Any) -> Trees:
+    def wrap(self, trees: Trees) -> Trees:
         """Return trees that predict distributions."""
-        return ClassTrees(*parts, classes=self.classes)
+        return ClassTrees(**vars(trees), classes=self.classes)
 
 
 @dataclass(frozen=True, eq=False)

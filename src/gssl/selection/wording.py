@@ -1,10 +1,14 @@
 """Sentences about a selection of models, made from its facts."""
 
+from typing import Any
+
 import numpy as np
 
 from gssl.evaluation.graph_gain import GraphGain
 from gssl.evaluation.holdout import HeldOut
+from gssl.evaluation.targets import r_squared
 from gssl.selection.model_search import Facts, Selection
+from gssl.selection.number_search import NumberSelection
 
 _NO_FEATURES = "There are no features that differ between nodes"
 
@@ -90,3 +94,45 @@ def _average(facts: Facts) -> str:
     if facts.taught:
         sentences.append("It also learns from its own predictions for unlabelled nodes.")
     return " ".join(sentences)
+
+
+def explain_numbers(
+    selection: NumberSelection, truth: np.ndarray, held_out: np.ndarray, intervals: np.ndarray, model: Any
+) -> str:
+    """Say how good a selection is on hidden numbers, what the graph adds, and which models predict."""
+    facts = selection.facts
+    score, error = r_squared(truth, held_out, np.ones(len(truth)))
+    typical = float(np.median(np.abs(truth - held_out)))
+    plain = float(np.median(np.abs(truth - truth.mean())))
+    sentences = [
+        f"R² {score:.2f} ± {error:.2f} on {facts.n_numbers:,} hidden numbers; typical error "
+        f"{_short(typical)}; always answering the mean would be off by {_short(plain)}."
+    ]
+    if score < error:
+        sentences.append("This is no better than always answering the mean.")
+    if facts.graph_gain is not None:
+        gain, spread = facts.graph_gain
+        what = "adds" if gain > 0 else "costs"
+        clear = f"The graph {what} {abs(gain):.2f} ± {spread:.2f} to R² among linear models."
+        unclear = f"The graph makes no clear difference ({gain:+.2f} ± {spread:.2f} of R²)."
+        sentences.append(clear if abs(gain) > 2 * spread else unclear)
+    if model.number_scale.log:
+        sentences.append("Logarithms are predicted, since hidden numbers are more likely this way.")
+    count = facts.n_models
+    if not facts.has_features:
+        sentences.append(f"{_NO_FEATURES}.")
+    if count:
+        models = "1 model predicts" if count == 1 else f"The average of {count} near-best models predicts"
+        sentences.append(f"{models} ({'; '.join(facts.models)}).")
+    if selection.linear.residuals.reach:
+        sentences.append("What it misses at known nodes is propagated over the graph.")
+    if facts.tree_weight:
+        sentences.append(f"Boosted trees have a weight of {100 * facts.tree_weight:.0f} % beside it.")
+    within = float(((intervals[:, 0] <= truth) & (truth <= intervals[:, 1])).mean())
+    sentences.append(f"{100 * within:.0f} % of hidden numbers lie within their intervals.")
+    return " ".join(sentences)
+
+
+def _short(number: float) -> str:
+    """Return a number with three digits."""
+    return f"{number:.3g}" if abs(number) < 1000 else f"{number:,.0f}"

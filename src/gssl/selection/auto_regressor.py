@@ -1,0 +1,263 @@
+"""AutoRegressor: a number and an interval for every node, by models that are chosen on the known numbers."""
+
+from functools import cached_property
+from time import perf_counter
+from typing import Any, Self
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from gssl.methods.inputs import check_number
+from gssl.methods.labels import UNLABELLED
+from gssl.methods.neighbourhood import EVERY, Nodes
+from gssl.methods.regressor import GraphRegressor
+from gssl.methods.state import replaces_state
+from gssl.methods.stored import Stored
+from gssl.operators import small_algebra
+from gssl.operators.field import field_operator
+from gssl.scale.execution import Execution, current_execution, without_resume
+from gssl.selection.auto_model import AutoModel
+from gssl.selection.intervals import Intervals
+from gssl.selection.number_search import (
+    FoldTrees,
+    HiddenNumbers,
+    NumberScale,
+    deal_numbers,
+    fit_trees,
+    number_inputs,
+    prefers_logarithms,
+    select_for_numbers,
+)
+from gssl.selection.residuals import Residuals
+from gssl.selection.trial import Labels
+from gssl.selection.wording import explain_numbers
+
+_SCALES = ("auto", "linear", "log")
+
+
+class AutoRegressor(AutoModel, GraphRegressor):
+    r"""Predict a number for every node, with an interval, from features, a graph and some known numbers.
+
+    As in :class:`gssl.AutoClassifier`, features are compressed once, and graph filters with a ridge are
+    compared by closed-form leave-one-out; the near-best are averaged. What they miss at the known nodes is
+    propagated over the graph as a Gaussian field,
+
+    .. math:: \hat y_U = f(X)_U - G_{UU}^{-1} G_{UL}\, e_L, \qquad
+              G = \tfrac1\omega I + I - D^{-1/2} A D^{-1/2},
+
+    with leave-one-out residuals e and the reach ω that predicts hidden residuals best, or none. Boosted trees
+    on the features and known numbers of neighbours are treated in the same way, and both halves are averaged
+    with the weight that is best on hidden numbers.
+
+    Parameters
+    ----------
+    interval : float, default=0.9
+        The share of numbers that should lie within ``intervals_``.
+    scale : {"auto", "linear", "log"}, default="auto"
+        Whether to predict logarithms. "auto" does if all numbers are positive and hidden ones are more likely
+        this way. Predictions are medians then.
+    depth : int, default=16
+        The maximum number of hops of a filter.
+    time_budget : float, optional
+        Seconds after which no new model is tried. The result then depends on the machine.
+
+    Attributes
+    ----------
+    transduction_ : ndarray of shape (n,)
+        The number predicted for every node; for a known node, the prediction without its own number.
+    intervals_ : ndarray of shape (n, 2)
+        The limits between which a number lies with the probability ``interval``.
+    reached_ : bool ndarray of shape (n,)
+        Whether a known number is in the node's component.
+    explain_ : str
+        R² and the typical error on hidden numbers, what the graph adds, and which models predict.
+    leaderboard_ : Leaderboard
+        The models that were tried; scores are R².
+    held_out_ : ndarray of shape (m,)
+        The predictions for the m known numbers, each without its own number.
+    n_iter_ : int
+        The maximum number of hops.
+    n_features_in_ : int
+
+    Examples
+    --------
+    >>> import gssl
+    >>> data = gssl.datasets.load("karate")
+    >>> y = np.arange(34.0)
+    >>> y[::3] = np.nan
+    >>> model = gssl.AutoRegressor(depth=2).fit(None, y, adjacency=data.adjacency)
+    >>> model.transduction_.shape, model.intervals_.shape
+    ((34,), (34, 2))
+    """
+
+    held_out_: np.ndarray
+    _number_scale: np.ndarray
+    _stored = (
+        Stored("held_out_", "float", ("m",)),
+        Stored("_number_scale", "float", ("3",)),
+        Stored("_linear_residuals", "float", ("m",)),
+        Stored("_tree_residuals", "float", ("m",), optional=True),
+        # the reach of both halves, the weight of trees, and their rounds
+        Stored("_pool", "float", ("4",)),
+        Stored("_interval_widths", "float", ("w",)),
+    )
+
+    def __init__(
+        self, interval: float = 0.9, scale: str = "auto", depth: int = 16, time_budget: Any = None
+    ) -> None:
+        self.interval = interval
+        self.scale = scale
+        self.depth = depth
+        self.time_budget = time_budget
+
+    @replaces_state
+    def fit(self, X: Any, y: Any = None, *, adjacency: Any = None) -> Self:
+        """Choose models by leave-one-out and predict every node.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n, d), or None
+            None if there is only a graph. A data frame is prepared as :func:`gssl.read` does.
+        y : array-like of shape (n,)
+            Numbers; None or NaN where unknown.
+        adjacency : array-like or sparse matrix of shape (n, n), optional
+            Built from the nearest neighbours in X if None.
+
+        Returns
+        -------
+        self
+        """
+        self._check_parameters()
+        execution = current_execution(self)
+        if execution.resume is not None and self.time_budget is not None:
+            raise ValueError("AutoRegressor: time_budget cannot be combined with resume: leave out one.")
+        self._drop("_tree_residuals")  # _start asks uses_features, which would answer for an earlier fit
+        X, A, codes = self._start(X, y, adjacency)
+        execution.checkpoint(X, A, codes)  # raises if the folder belongs to other inputs
+        return self._choose(execution)
+
+    @replaces_state
+    def update_labels(self, y: Any) -> Self:
+        """Choose models again for other numbers of the same nodes; the result is that of a new fit.
+
+        Parameters
+        ----------
+        y : array-like of shape (n,)
+            All numbers, old and new; None or NaN where unknown.
+
+        Returns
+        -------
+        self
+        """
+        self._check_parameters()
+        with without_resume():
+            self._restart(y)
+            return self._choose(current_execution(self))
+
+    def _choose(self, execution: Execution) -> Self:
+        """Choose models for the stored inputs and numbers, and predict every node."""
+        inputs = self._fit_inputs
+        deadline = perf_counter() + (np.inf if self.time_budget is None else self.time_budget)
+        self._drop("_tree_residuals")
+        self.n_iter_ = self.depth
+        with small_algebra():
+            log = self.scale == "log"
+            if self.scale == "auto" and (self._known_values > 0).all():
+                log = prefers_logarithms(inputs.views, inputs.A, self.fit_values, self.depth)
+            scale = NumberScale.of(self._known_values, log=log)
+            self._number_scale = np.array([float(scale.log), scale.centre, scale.spread])
+            values = self._values()
+            selection = select_for_numbers(inputs.views, inputs.A, values, self.depth, execution, deadline)
+            if selection.average is not None:
+                self._keep_average(selection.average)
+        self.leaderboard_ = selection.leaderboard
+        linear, boosted = selection.linear.residuals, selection.boosted
+        self._linear_residuals = linear.e
+        reaches = [linear.reach, 0.0]
+        if boosted is not None and selection.trees is not None:
+            self._tree_residuals, reaches[1] = boosted.residuals.e, boosted.residuals.reach
+            self._trees = selection.trees
+        rounds = 0 if selection.trees is None else selection.trees.rounds
+        self._pool = np.array([*reaches, selection.weight, float(rounds)])
+        Y = selection.hidden.labels.Y[:, 0]
+        intervals = Intervals.fit(Y, selection.held_out, self.interval)
+        self._interval_widths = intervals.widths
+        self._keep_parameters()
+        answers, self.informed_ = self._score_graph(inputs.X, inputs.A)
+        answers[selection.hidden.nodes] = self._with_limits(selection.held_out)
+        self.held_out_ = answers[selection.hidden.nodes, 0]
+        self.transduction_, self.intervals_ = answers[:, 0], answers[:, 1:]
+        self.explain_ = explain_numbers(
+            selection, self._known_values, self.held_out_, self.intervals_[selection.hidden.nodes], self
+        )
+        return self
+
+    @property
+    def number_scale(self) -> NumberScale:
+        """How numbers are standardised."""
+        log, centre, spread = self._number_scale
+        return NumberScale(bool(log), float(centre), float(spread))
+
+    @property
+    def _n_columns(self) -> int:
+        return 1
+
+    def _values(self) -> np.ndarray:
+        """Return the standardised numbers of fit, NaN where unknown."""
+        values = np.full(len(self._fit_codes), np.nan)
+        values[self._fit_codes != UNLABELLED] = self.number_scale.values(self._known_values)
+        return values
+
+    def _hidden(self) -> HiddenNumbers:
+        inputs = self._kept_inputs()
+        return deal_numbers(self._values(), inputs.views, inputs.A)
+
+    def _labels(self) -> Labels:
+        return self._hidden().labels
+
+    @property
+    def knows_nodes(self) -> bool:
+        """Whether prediction uses links to the nodes of fit, or their numbers."""
+        pool = getattr(self, "_pool", np.zeros(4))
+        return bool(pool.any()) or "links" in self._kinds() or not self.uses_features
+
+    @cached_property
+    def _trees(self) -> FoldTrees:
+        """The boosted trees, which a loaded model fits again."""
+        inputs, hidden = self._kept_inputs(), self._hidden()
+        trees = fit_trees(
+            number_inputs(inputs.views, inputs.A, self._values(), hidden.labels), hidden, int(self._pool[3])
+        )
+        assert trees is not None
+        return trees
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check_number(self, "interval", low=0.0, high=1.0, open_ends=True)
+        if self.scale not in _SCALES:
+            raise ValueError(f"scale must be {', '.join(_SCALES)}, not {self.scale!r}.")
+        known = getattr(self, "_known_values", None)
+        if self.scale == "log" and known is not None and known.min() <= 0:
+            raise ValueError(
+                f"scale is log, but y holds {known.min():g}: only positive numbers have logarithms."
+            )
+
+    def _score_graph(self, X: Any, A: csr_array, nodes: Nodes = EVERY) -> tuple[np.ndarray, np.ndarray]:
+        n = A.shape[0]
+        codes = self._grown_codes(n) if self.knows_nodes else None
+        values = self._linear_scores(X, A)[:, 0].astype(np.float64) if self._kinds() else np.zeros(n)
+        near, far, weight, _ = self._pool
+        informed = self._informed_by_features(X, A) if self._kinds() else np.zeros(n, dtype=bool)
+        if codes is not None:
+            known, S = np.flatnonzero(codes != UNLABELLED), field_operator(A)
+            values += Residuals(self._linear_residuals, near, np.zeros(0)).field(S, known)
+            if weight:
+                boosted = self._trees.values(X, A)
+                boosted += Residuals(self._tree_residuals, far, np.zeros(0)).field(S, known)
+                values += weight * (boosted - values)
+        return self._with_limits(values)[nodes], informed[nodes]
+
+    def _with_limits(self, values: np.ndarray) -> np.ndarray:
+        """Return the numbers of standardised values, and their limits."""
+        low, high = Intervals(self._interval_widths).limits(values)
+        return np.column_stack([self.number_scale.numbers(each) for each in (values, low, high)])
