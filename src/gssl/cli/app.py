@@ -142,6 +142,20 @@ _TIME_BUDGET = click.option(
 _MEMORY = click.option(
     "--memory", metavar="SIZE", help="Memory limit for the fit, such as 4GB; the rest goes to disk."
 )
+_DASK = options(
+    click.option(
+        "--dask",
+        metavar="ADDRESS",
+        help="Run on the Dask scheduler at this address, such as tcp://host:8786.",
+    ),
+    click.option("--workers", type=click.IntRange(min=1), metavar="N", help="Run in N local processes."),
+    click.option(
+        "--resume",
+        type=UserPath(),
+        metavar="FOLDER",
+        help="Keep finished work in this folder and continue from it.",
+    ),
+)
 _SEED = click.option(
     "--seed",
     type=click.IntRange(0, 2**32 - 1),
@@ -212,18 +226,7 @@ def app() -> None:
     default=None,
     help="Calibrate the confidence on held-out labels; by default if that is cheap, or with --abstain.",
 )
-@options(_ABSTAIN, _PROBABILITIES, _TIME_BUDGET, _MEMORY)
-@click.option(
-    "--dask", metavar="ADDRESS", help="Run on the Dask scheduler at this address, such as tcp://host:8786."
-)
-@click.option("--workers", type=click.IntRange(min=1), metavar="N", help="Run in N local processes.")
-@click.option(
-    "--resume",
-    type=UserPath(),
-    metavar="FOLDER",
-    help="Keep finished work in this folder and continue from it.",
-)
-@options(_READING, _SEED, RUN_OPTIONS)
+@options(_ABSTAIN, _PROBABILITIES, _TIME_BUDGET, _MEMORY, _DASK, _READING, _SEED, RUN_OPTIONS)
 def classify(
     out: Path, report: Path | None, save: Path | None, truth: str | None, probabilities: bool, **given: Any
 ) -> None:
@@ -243,6 +246,43 @@ def classify(
     from gssl.cli.classify import run_classify
 
     run_classify(run, out, report, save, truth, probabilities)
+
+
+@app.command()
+@options(_GRAPH, _LABELS, _FEATURES, _OUT)
+@click.option("--report", type=UserPath(), help="Write an HTML report (needs gssl[report]).")
+@click.option("--save", type=UserPath(), help="Save the model and its data, for --model of other commands.")
+@click.option(
+    "--interval",
+    type=click.FloatRange(0.0, 1.0, min_open=True, max_open=True),
+    default=0.9,
+    show_default=True,
+    metavar="P",
+    help="Share of numbers that should lie between low and high.",
+)
+@click.option(
+    "--scale",
+    type=click.Choice(["auto", "linear", "log"]),
+    default="auto",
+    show_default=True,
+    help="Predict numbers or their logarithms; auto: whichever suits hidden numbers better.",
+)
+@options(_TIME_BUDGET, _MEMORY, _DASK, _READING, RUN_OPTIONS)
+def regress(out: Path, report: Path | None, save: Path | None, **given: Any) -> None:
+    """Predict a number for every node of a graph.
+
+    The output has the columns id, value, low, high, model_says, given and reached.
+
+    \b
+    Examples:
+      gssl regress --edges e.csv --labels prices.csv --features f.parquet --out p.csv
+      gssl regress --edges e.csv --labels sales.csv --label-columns shop,sales --out p.csv --interval 0.8
+      gssl regress --features houses.csv --knn 10 --labels prices.csv --out p.csv --save m.gssl
+    """
+    run = _start(given | {"answers": "numbers"}, needs_labels=True)
+    from gssl.cli.regress import run_regress
+
+    run_regress(run, out, report, save)
 
 
 @app.command()

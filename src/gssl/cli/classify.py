@@ -40,13 +40,13 @@ def run_classify(
     with terminal.stage("writing") as stage:
         write_table(out, predictions, terminal, probabilities)
         if save is not None:
-            _save(model, save, problem, terminal)
+            save_model(model, save, problem, terminal)
         stage.detail = str(out)
     _say_results(model, predictions, held_out, out, terminal)
     if save is not None:
         terminal.say(f"model: {save} ({write_size(save.stat().st_size)})")
     if report is not None:
-        _write_report(report, model, problem, held_out, terminal, predictions=predictions, truth=true)
+        write_page(report, model, problem, held_out, terminal, predictions=predictions, truth=true)
     terminal.finish()
 
 
@@ -72,7 +72,7 @@ def _say_results(
     terminal.say(f"{len(predictions):,} predictions: {out}")
 
 
-def _write_report(
+def write_page(
     path: Path, model: Any, problem: Problem, held_out: HeldOut | None, terminal: Terminal, **contents: Any
 ) -> None:
     """Write the page, which hides labels if that was not done before; print what it found and its name."""
@@ -111,7 +111,8 @@ def write_table(out: Path, predictions: Predictions, terminal: Terminal, probabi
     terminal.note(*notes)
 
 
-def _save(model: Any, path: Path, problem: Problem, terminal: Terminal) -> None:
+def save_model(model: Any, path: Path, problem: Problem, terminal: Terminal) -> None:
+    """Save a model with its problem, unless the data stay in files."""
     from gssl.io.models import save_fit  # not needed without --save
 
     with terminal.step("saving the model"):

@@ -5,8 +5,9 @@ from typing import Any
 
 from gssl.cli.classify import abstain, write_table
 from gssl.cli.console import Terminal
+from gssl.cli.regress import write_number_table
 from gssl.cli.run import Run
-from gssl.io import predict_new, write_embeddings
+from gssl.io import NumberPredictions, predict_new, write_embeddings
 from gssl.io.new_nodes import refuse_other_nodes
 from gssl.io.predictions import EMBEDDINGS
 from gssl.io.table_writing import check_outputs
@@ -33,13 +34,18 @@ def run_predict(run: Run, path: Path, out: Path, probabilities: bool) -> None:
         predictions = predict_new(
             saved.model, problem, known, knn=inputs.knn, strict=inputs.strict, names=names
         )
-    predictions = abstain(run, predictions, predictions.reached)
-    if run.choice.abstain is not None:
-        _note_uncalibrated(saved.model, path, terminal)
-    with terminal.stage("writing") as stage:
-        stage.detail = str(out)
-        write_table(out, predictions, terminal, probabilities)
-    terminal.out.print(classification_table(predictions, "Labels by class"))
+    if isinstance(predictions, NumberPredictions):
+        if run.choice.abstain is not None or probabilities:
+            raise ValueError(f"{path} predicts numbers: leave out --abstain and --probabilities.")
+        write_number_table(out, predictions, terminal)
+    else:
+        predictions = abstain(run, predictions, predictions.reached)
+        if run.choice.abstain is not None:
+            _note_uncalibrated(saved.model, path, terminal)
+        with terminal.stage("writing") as stage:
+            stage.detail = str(out)
+            write_table(out, predictions, terminal, probabilities)
+        terminal.out.print(classification_table(predictions, "Labels by class"))
     terminal.say(f"{len(predictions):,} predictions: {out}")
     terminal.finish()
 

@@ -12,7 +12,7 @@ from gssl.io.atomic import check_writable
 from gssl.methods.base import refuse_if_too_large
 from gssl.scale import execution
 from gssl.scale.memory import available_memory, read_size
-from gssl.selection import classifier
+from gssl.selection import AutoRegressor, classifier
 
 if TYPE_CHECKING:
     from gssl.io.models import Saved
@@ -36,6 +36,7 @@ class Inputs:
     na: tuple[str, ...] = ()
     header: bool | None = None
     two_sided: bool | None = None
+    answers: Any = "classes"
     strict: bool = False
 
     @property
@@ -67,6 +68,9 @@ class Choice:
     calibrate: bool | None = None
     abstain: float | None = None
     time_budget: float | None = None
+    # of numbers
+    interval: float = 0.9
+    scale: str = "auto"
 
     @property
     def stage(self) -> str:
@@ -149,12 +153,22 @@ class Run:
             if problem.features is not None:
                 stage.detail += f", {problem.features.shape[1]:,} features"
             if problem.given.any():
-                stage.detail += f", {problem.given.sum():,} labels"
+                what = "numbers" if self.inputs.answers == "numbers" else "labels"
+                stage.detail += f", {problem.given.sum():,} {what}"
         return problem
 
+    def model(self) -> Any:
+        """Return the unfitted estimator: a regressor if the labels are numbers."""
+        if self.inputs.answers != "numbers":
+            return self.choice.model()
+        choice = self.choice
+        if choice.method != "auto":
+            raise ValueError(f"--method {choice.method} predicts no numbers: leave it out.")
+        return AutoRegressor(choice.interval, choice.scale, time_budget=choice.time_budget)
+
     def prepare(self) -> tuple[Any, Problem]:
-        """Check the options, read the tables, and return the unfitted classifier and the problem."""
-        model, method = self.choice.model(), self.choice.method
+        """Check the options, read the tables, and return the unfitted estimator and the problem."""
+        model, method = self.model(), self.choice.method
         if method != "auto":
             advice = "give --features, or use --method labelpropagation."
             self.inputs.check_features(model, f"--method {method} learns from features: {advice}")
@@ -183,9 +197,9 @@ class Run:
         return saved.model, saved.find_problem(tables)
 
     def fit(self, model: Any, problem: Problem) -> None:
-        """Fit a classifier as one stage; raise if there are fewer than two classes or too little memory."""
+        """Fit an estimator as one stage; raise if there are fewer than two classes or too little memory."""
         classes = sorted({label for label in problem.y if label is not None})
-        if len(classes) < 2:
+        if len(classes) < 2 and self.inputs.answers == "classes":
             given = f"only the label {classes[0]!r}" if classes else "no label"
             raise ValueError(f"{self.inputs.labels} has {given}: label nodes of at least two classes.")
         if not self.where.limited:

@@ -24,6 +24,9 @@ from .models import load_problem as load_problem
 from .models import read_settings as read_settings
 from .models import save as save
 from .new_nodes import predict_new as predict_new
+from .number_predictions import NumberPredictions as NumberPredictions
+from .number_predictions import list_numbers as list_numbers
+from .number_predictions import write_numbers as write_numbers
 from .predictions import Prediction as Prediction
 from .predictions import Predictions as Predictions
 from .predictions import list_predictions as list_predictions

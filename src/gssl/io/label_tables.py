@@ -2,16 +2,20 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
+from gssl.io.notations import read_commas
 from gssl.io.table_columns import IDS, check_ids, leave_out_row_numbers, note_spaces, pick_column, text_sql
 from gssl.io.table_reading import Table, open_table, sql_string
 from gssl.methods.labels import MINUS, is_minus_missing, name_classes, refuse_measurements
 from gssl.wording import MISSING, counted, listed, listed_counts, quoted, shortened
 
 _LABELS = ("label", "class", "y", "category", "target", "labels", "subject")
+_NUMBERS = ("value", "y", "target", "number", "amount", "price", "label")
+
+Answers = Literal["classes", "numbers"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,6 +103,7 @@ def read_labels(
     *,
     na: Sequence[str] | None = None,
     header: bool | None = None,
+    answers: Answers = "classes",
 ) -> Labels:
     """Read labels; ids and labels are kept as text, without surrounding white space.
 
@@ -114,11 +119,14 @@ def read_labels(
         ``None``, ``null`` and ``?``; and ``-1``, if there are at least two other classes.
     header : bool, optional
         Whether the first line of a text file names the columns; detected if None.
+    answers : {"classes", "numbers"}, default="classes"
+        What the labels are. Numbers may have decimal commas or separators of thousands.
 
     Returns
     -------
     Labels
-        Repeated rows are merged; an id with two different labels is an error.
+        Repeated rows are merged. An id with two different labels is an error; of two numbers, the mean is
+        taken.
 
     Examples
     --------
@@ -127,11 +135,18 @@ def read_labels(
     (['007', '8'], ['spy', None])
     """
     table = open_table(source, header=header, graph_part="nodes")
-    name, label = _choose_columns(table, columns)
+    name, label = _choose_columns(table, columns, _NUMBERS if answers == "numbers" else _LABELS)
     note_spaces(table, [name, label])
+    if answers == "numbers":
+        read_commas(table, [label])
     ids, labels = text_sql(table, name), text_sql(table, label)
     relation = table.relation
     predicted = columns is None and "model_says" in table.columns
+    if predicted and answers == "numbers" and "given" not in table.columns:
+        raise ValueError(
+            f"{table.name} holds predictions of gssl predict and no given numbers: to take them as given, "
+            "name the columns (--label-columns id,value)."
+        )
     if predicted and "model_confidence" in table.columns and "given" not in table.columns:
         raise ValueError(
             f"{table.name} holds predictions of gssl predict and no given labels: to take them as labels, "
@@ -143,6 +158,8 @@ def read_labels(
     table.execute(f"CREATE TEMP TABLE labels AS SELECT {ids} AS id, {labels} AS label FROM {relation}")
     if not check_ids(table, "labels", name):
         raise ValueError(f"{table.name} has no rows: give at least one label.")
+    if answers == "numbers":
+        return _numbers(table, name, label, na)
     counts = _empty_missing(table, na)
     refuse_measurements(f"{table.name}: column {quoted(label)}", counts)
     _refuse_two_labels(table)
@@ -158,7 +175,38 @@ def read_labels(
     return Labels(rows["id"].astype(object), given, table.name, table.notes, name)
 
 
-def _choose_columns(table: Table, columns: Sequence[str] | None) -> tuple[str, str]:
+def _numbers(table: Table, name: str, label: str, na: Sequence[str] | None) -> Labels:
+    """Read the labels of a table as numbers."""
+    _empty_missing(table, (*MISSING, "") if na is None else na)
+    odd = table.fetch_rows(
+        "SELECT id, label FROM labels WHERE label IS NOT NULL "
+        "AND NOT coalesce(isfinite(TRY_CAST(label AS DOUBLE)), false) ORDER BY rowid LIMIT 1"
+    )
+    if odd:
+        raise ValueError(
+            f"{table.name}: {quoted(odd[0][1])} of id {quoted(odd[0][0])} in column {quoted(label)} is not a "
+            "finite number: correct it, or leave it empty."
+        )
+    rows = table.fetch_columns(
+        "SELECT id, avg(number) AS number, count(DISTINCT number) AS different, count(*) AS n FROM "
+        "(SELECT id, CAST(label AS DOUBLE) AS number, rowid FROM labels) GROUP BY id ORDER BY min(rowid)"
+    )
+    several = int((rows["different"] > 1).sum())
+    if several:
+        table.notes.append(
+            f"{table.name}: of {counted(several, 'id')} with several numbers, the mean is taken."
+        )
+    repeats = int(rows["n"].sum()) - len(rows["n"])
+    if repeats and not several:
+        table.notes.append(f"{table.name}: merged {counted(repeats, 'repeated row')}.")
+    numbers = np.ma.filled(np.ma.asarray(rows["number"], dtype=np.float64), np.nan)
+    labels = np.array([None if np.isnan(number) else float(number) for number in numbers], dtype=object)
+    return Labels(rows["id"].astype(object), labels, table.name, table.notes, name)
+
+
+def _choose_columns(
+    table: Table, columns: Sequence[str] | None, names: Sequence[str] = _LABELS
+) -> tuple[str, str]:
     if columns is not None:
         if isinstance(columns, str) or len(columns) != 2:
             raise ValueError(f"labels need two column names, of the id and the label, not {columns!r}.")
@@ -168,7 +216,7 @@ def _choose_columns(table: Table, columns: Sequence[str] | None) -> tuple[str, s
     name = pick_column(table, None, IDS, 0)
     # never the column of the ids, even if its name is among the guesses
     default = 1 if list(table.columns).index(name) == 0 else 0
-    guesses = [guess for guess in _LABELS if guess != name.lower()]
+    guesses = [guess for guess in names if guess != name.lower()]
     label = pick_column(table, None, guesses, default)
     unused = [column for column in table.columns if column not in (name, label)]
     if unused and label.lower() not in guesses:

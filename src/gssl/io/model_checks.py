@@ -9,13 +9,16 @@ import numpy as np
 from gssl import methods
 from gssl.methods.base import GraphClassifier
 from gssl.methods.embedder import Embedder
-from gssl.selection import AutoClassifier, CalibratedClassifier, Entry, Leaderboard
+from gssl.selection import AutoClassifier, AutoRegressor, CalibratedClassifier, Entry, Leaderboard
+from gssl.selection.auto_model import AutoModel
 from gssl.wording import quoted
 
 # attributes that set how many steps a prediction takes
 _STEPS = ("depth", "max_iter", "n_iter_")
 # far more than any method needs
 _MOST_STEPS = 10**6
+# far more rounds of trees than are ever fitted
+_MOST_ROUNDS = 1_000
 # no float64 needs a larger power of two
 _MOST_SCALED = 1100
 # how far the sum of a distribution in single precision may be from one
@@ -25,7 +28,7 @@ _ROUNDING = 1e-3
 def storable() -> dict[str, Any]:
     """Return the classes that can be saved, by name."""
     known = {name: getattr(methods, name) for name in vars(methods)["__all__"]}
-    return {**known, "AutoClassifier": AutoClassifier, "CalibratedClassifier": CalibratedClassifier}
+    return known | {kind.__name__: kind for kind in (AutoClassifier, AutoRegressor, CalibratedClassifier)}
 
 
 def check_steps(model: Any) -> None:
@@ -51,7 +54,7 @@ def check_parts(model: Any) -> None:
     _check_pulls(model)
     _check_widths(model)
     _check_classes(model)
-    if isinstance(model, AutoClassifier):
+    if isinstance(model, AutoModel):
         _check_heads(model)
     if (getattr(model, "held_out_codes_", np.empty(0)) < 0).any():
         raise ValueError("'held_out_codes_' has classes that do not exist.")
@@ -100,17 +103,35 @@ def _check_classes(model: Any) -> None:
             raise ValueError(f"its {role} knows other classes than the model.")
 
 
-def _check_heads(model: AutoClassifier) -> None:
+def _check_heads(model: AutoModel) -> None:
     """Check that an average has everything it needs to predict, or that a propagation replaces it."""
-    held = vars(model)
+    held, kind = vars(model), type(model).__name__
     averaged = [name for name in held if name.endswith("coef_") or name == "_recipe"]
-    if not averaged and "propagation_" not in held:
-        raise ValueError("its AutoClassifier has nothing that predicts.")
+    if not averaged and "propagation_" not in held and "_linear_residuals" not in held:
+        raise ValueError(f"its {kind} has nothing that predicts.")
+    if isinstance(model, AutoRegressor):
+        _check_numbers(model)
     needed = ["intercept_"] if averaged else []
     needed += ["column_scales_"] if "standardized" in model._kinds() else []
+    needed += ["product_scales_"] if "products" in model._kinds() else []
     for name in needed:
         if name not in held:
-            raise ValueError(f"{name!r} of its AutoClassifier is missing.")
+            raise ValueError(f"{name!r} of its {kind} is missing.")
+
+
+def _check_numbers(model: AutoRegressor) -> None:
+    """Check that the numbers of a regressor fit each other."""
+    log, _, spread = model._number_scale
+    near, far, weight, rounds = model._pool
+    known = int((model.fit_codes >= 0).sum())
+    if len(model._known_values) != known or known < 1:
+        raise ValueError("it has other known numbers than nodes that have one.")
+    if log not in (0.0, 1.0) or not spread > 0:
+        raise ValueError("'_number_scale' is no scale of numbers.")
+    if not all(0.0 <= reach < 1.0 for reach in (near, far)) or not 0.0 <= weight <= 1.0:
+        raise ValueError("'_pool' has weights outside 0 to 1.")
+    if weight and (not 1 <= rounds <= _MOST_ROUNDS or not hasattr(model, "_tree_residuals")):
+        raise ValueError("its trees lack rounds or residuals.")
 
 
 def fits_hint(value: Any, hint: Any) -> bool:

@@ -21,6 +21,7 @@ from gssl.io.numpy_files import csr_from_parts
 from gssl.io.problem import Problem
 from gssl.methods.inputs import FittedParameters, scale_features
 from gssl.methods.labels import UNLABELLED
+from gssl.methods.regressor import GraphRegressor
 from gssl.methods.stored import Stored, stored_attributes
 from gssl.selection import CalibratedClassifier
 from gssl.wording import quoted
@@ -34,12 +35,13 @@ class Reader:
 
     def __init__(self, description: Any, tensors: dict[str, np.ndarray]) -> None:
         self.tensors = tensors
-        self.sizes = {"2": 2}
+        # a regressor has one column of answers
+        self.sizes = {"2": 2, "3": 3, "4": 4, "c": 1}
         self.model = model = _read_model(description)
         name, fitted = type(model).__name__, description.get("fitted")
         if not isinstance(fitted, dict):
             raise ValueError(f"it does not say what its {name} learned.")
-        if hasattr(model, "predict"):
+        if hasattr(model, "predict") and not isinstance(model, GraphRegressor):
             model.classes_ = read_classes(description.get("classes"))
             self.sizes["c"] = len(model.classes_)
         known = {attribute.name: attribute for attribute in stored_attributes(type(model))}
@@ -82,7 +84,7 @@ class Reader:
         if "_recipe" in fitted:
             codes = model.fit_codes
             model._recipe = unpack_recipe(
-                named_arrays(fitted["_recipe"], self.tensors), model.n_iter_, codes, len(model.classes_)
+                named_arrays(fitted["_recipe"], self.tensors), model.n_iter_, codes, self.sizes["c"]
             )
             check_kinds(model._recipe, model._fit_inputs.views, int((codes != UNLABELLED).sum()))
 
@@ -177,10 +179,8 @@ def read_problem(stored: Any, tensors: dict[str, np.ndarray], model: Any) -> Pro
         raise ValueError(
             "the ids of its nodes or the names of its features do not fit the rest of the model."
         )
-    y = np.full(len(codes), None, dtype=object)
-    y[codes != UNLABELLED] = model.classes_[codes[codes != UNLABELLED]].tolist()
     kinds = unpack_kinds(tree.get("kinds"), ids)
-    return Problem(ids, inputs.A, features, y, feature_names=tuple(names), kinds=kinds)
+    return Problem(ids, inputs.A, features, model.fit_answers, feature_names=tuple(names), kinds=kinds)
 
 
 def _read_model(description: Any) -> Any:

@@ -123,11 +123,11 @@ class Saved:
         A model without its data has the nodes of the tables, in their order. Tables may be without labels.
         """
         codes, stored = self.model.fit_codes, self.problem
-        expected = [None if code < 0 else str(self.model.classes_[code]) for code in codes.tolist()]
+        expected = [None if answer is None else str(answer) for answer in self.model.fit_answers]
         nodes = np.arange(len(codes)) if stored is None else positions_of(tables.node_ids, stored)
         same = len(tables.node_ids) == len(codes) and bool((nodes >= 0).all())
         if same and (stored is None or tables.given.any()):
-            same = [expected[k] for k in nodes] == list(tables.y)
+            same = [expected[k] for k in nodes] == [None if y is None else str(y) for y in tables.y]
         if not same:
             raise ValueError(
                 f"{self.name} was fitted to other nodes or labels than these: give those of fit, or leave "

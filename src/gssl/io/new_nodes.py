@@ -5,8 +5,9 @@ from typing import Any
 import numpy as np
 
 from gssl.graph.mapped import nonzero_rows
-from gssl.io.predictions import Predictions, predict_graph
-from gssl.io.problem import Problem, differing_rows, extend, positions_of
+from gssl.io.number_predictions import NumberPredictions
+from gssl.io.predictions import Predictions
+from gssl.io.problem import Problem, differing_rows, extend, positions_of, predict_any
 from gssl.io.reading import link_neighbours
 from gssl.scale.progress import note
 from gssl.wording import counted
@@ -20,7 +21,7 @@ def predict_new(
     knn: int | None = None,
     strict: bool = False,
     names: tuple[str, str] = ("the model", "the features"),
-) -> Predictions:
+) -> Predictions | NumberPredictions:
     """Predict the nodes of new tables, as ``gssl predict`` does.
 
     If some of them are nodes of the fit, the tables are joined to its problem, and these nodes keep its
@@ -28,7 +29,7 @@ def predict_new(
 
     Parameters
     ----------
-    model : fitted classifier
+    model : fitted classifier or regressor
     new : Problem
         Read with the preparation of the fit, and with ``known``: see :func:`gssl.read`.
     known : Problem, optional
@@ -42,7 +43,7 @@ def predict_new(
 
     Returns
     -------
-    Predictions
+    Predictions or NumberPredictions
 
     Examples
     --------
@@ -60,11 +61,11 @@ def predict_new(
     if joined is not None:
         problem, nodes = joined
         problem = problem if knn is None else link_neighbours(problem, knn)
-        return predict_graph(model, problem, known=True).part(nodes)
+        return predict_any(model, problem, known=True).part(nodes)
     refuse_other_nodes(model, names[0])
     if known is not None and knn is not None:
         new = link_neighbours(new, knn)
-    return predict_graph(model, new, known=False)
+    return predict_any(model, new, known=False)
 
 
 def refuse_other_nodes(model: Any, name: str) -> None:
@@ -72,7 +73,7 @@ def refuse_other_nodes(model: Any, name: str) -> None:
     if model.knows_nodes:
         raise ValueError(
             f"{name} is a {type(model).__name__}, whose labels belong to the nodes it was fitted to: "
-            "run gssl classify on the new graph with those labels."
+            "run gssl on the new graph with those labels."
         )
 
 

@@ -10,10 +10,11 @@ from scipy.sparse import coo_array, csr_array, issparse, vstack
 from gssl.frames import Backend, html_table, installed_backend
 from gssl.graph.mapped import nonzero_rows
 from gssl.io.edge_sides import NodeKinds
+from gssl.io.number_predictions import NumberPredictions, list_numbers, predict_numbers
 from gssl.io.predictions import Predictions, list_predictions, predict_graph
 from gssl.io.preparation import Preparation
 from gssl.methods.inputs import has_graph_of_fit
-from gssl.methods.labels import decode_labels
+from gssl.methods.regressor import GraphRegressor
 from gssl.operators import dense
 
 
@@ -83,21 +84,19 @@ def is_problem_of_fit(model: Any, problem: Problem, *, begins: bool = False) -> 
 
     That is judged by their labels and, unless there may be more nodes, by their numbers of links.
     """
-    expected, y = decode_labels(model.classes_, model.fit_codes), problem.y
+    expected, y = model.fit_answers, problem.y
     if len(y) < len(expected) or (len(y) > len(expected) and not begins):
         return False
     if not begins and not has_graph_of_fit(model, problem.adjacency):
         return False
-    codes = model.fit_codes.tolist()
-    return all(
-        (None if code < 0 else label) == y[k]
-        for k, (code, label) in enumerate(zip(codes, expected, strict=True))
-    )
+    return all(answer == y[k] for k, answer in enumerate(expected))
 
 
-def predictions_of(model: Any, problem: Problem) -> Predictions:
+def predictions_of(model: Any, problem: Problem) -> Predictions | NumberPredictions:
     """Return the predictions of a fitted model for a problem, that of fit or another one."""
     if is_problem_of_fit(model, problem):
+        if isinstance(model, GraphRegressor):
+            return list_numbers(model, problem.node_ids)
         return list_predictions(model, problem.node_ids, problem.given)
     known = is_problem_of_fit(model, problem, begins=True)
     if model.knows_nodes and not known:
@@ -105,7 +104,13 @@ def predictions_of(model: Any, problem: Problem) -> Predictions:
             f"this {type(model).__name__} uses the labels of the nodes it was fitted to: give the problem of "
             "fit, or join new nodes to it with gssl.io.extend(problem, new)."
         )
-    return predict_graph(model, problem, known=known)
+    return predict_any(model, problem, known=known)
+
+
+def predict_any(model: Any, problem: Problem, *, known: bool) -> Predictions | NumberPredictions:
+    """Predict a graph that is not that of fit; if ``known``, it begins with its nodes, which keep answers."""
+    predict = predict_numbers if isinstance(model, GraphRegressor) else predict_graph
+    return predict(model, problem, known=known)
 
 
 def extend(known: Problem, new: Problem) -> tuple[Problem, np.ndarray]:

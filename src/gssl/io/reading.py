@@ -16,7 +16,7 @@ from gssl.io.feature_reading import Features, map_features, read_features
 from gssl.io.graph_store import open_graph_store
 from gssl.io.interop import from_dgl, from_networkx, from_pyg, from_scipy
 from gssl.io.joining import assemble
-from gssl.io.label_tables import Labels, Nodes, read_labels, read_nodes
+from gssl.io.label_tables import Answers, Labels, Nodes, read_labels, read_nodes
 from gssl.io.preparation import Preparation, prepare_features
 from gssl.io.problem import Problem
 from gssl.io.table_columns import IDS
@@ -44,6 +44,7 @@ def read(
     na: Sequence[str] | None = None,
     header: bool | None = None,
     two_sided: bool | None = None,
+    answers: Answers = "classes",
     strict: bool = False,
     memory: Any = None,
     preparation: Preparation | None = None,
@@ -51,7 +52,8 @@ def read(
 ) -> Problem:
     """Read a graph, features and labels, join them by id, and fill and scale the features.
 
-    This is what ``gssl classify`` reads. A model is fitted to the result by ``model.fit(problem)``.
+    This is what ``gssl classify`` and ``gssl regress`` read. A model is fitted to the result by
+    ``model.fit(problem)``.
 
     Parameters
     ----------
@@ -86,6 +88,8 @@ def read(
     two_sided : bool, optional
         Whether equal ids in both columns of the edges are two nodes; told by the names of the columns if
         None.
+    answers : {"classes", "numbers"}, default="classes"
+        What the labels are: classes for a classifier, or numbers for a regressor.
     strict : bool, default=False
         Raise on irregularities that are otherwise filled and noted.
     memory : number of bytes or str, optional
@@ -151,7 +155,7 @@ def read(
             table, preparation = prepare_features(table, normalize, preparation, strict=strict)
     if labels is not None:
         with step("reading labels"):
-            given = read_labels(labels, label_columns or None, na=na or None, header=header)
+            given = read_labels(labels, label_columns or None, na=na or None, header=header, answers=answers)
     for part in (listed, links, table, given):
         # now, because one may explain why joining fails
         note(*([] if part is None else part.notes))

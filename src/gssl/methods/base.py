@@ -49,6 +49,14 @@ class GraphClassifier(ClassifierMixin, GraphModel):
         self.classes_, codes = encode_labels(y, n_nodes=n_nodes)
         return codes
 
+    @property
+    def fit_answers(self) -> np.ndarray:
+        """The label of every node in fit, None where there was none."""
+        answers = np.full(len(self._fit_codes), None, dtype=object)
+        known = self._fit_codes != UNLABELLED
+        answers[known] = self.classes_[self._fit_codes[known]].tolist()
+        return answers
+
     def _finish(self, P: np.ndarray, informed: np.ndarray, priors: np.ndarray | None = None) -> Self:
         """Store the distributions of fit; those of uninformed nodes become uniform.
 
@@ -172,8 +180,10 @@ def refuse_if_too_large(model: Any, problem: Any) -> None:
     # two copies of the graph, and three dense matrices of all columns that the method propagates
     X, A = problem.features, problem.adjacency
     columns = X.shape[1] if X is not None else 0
-    if isinstance(model, GraphClassifier):
-        n_classes = len({label for label in problem.y if label is not None})
+    if isinstance(model, GraphModel):
+        n_classes = 1
+        if isinstance(model, GraphClassifier):
+            n_classes = len({label for label in problem.y if label is not None})
         columns = model.propagated_columns(X, A, int(problem.given.sum()), n_classes)
     elif hasattr(model, "embedding_width"):
         columns = model.embedding_width(columns)

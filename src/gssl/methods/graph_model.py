@@ -76,6 +76,11 @@ class GraphModel(ShownModel, Stateful, BaseEstimator, metaclass=ABCMeta):
         """Class code of every node's label in fit, −1 where there was none."""
         return self._fit_codes
 
+    @property
+    @abstractmethod
+    def fit_answers(self) -> np.ndarray:
+        """The known answer of every node in fit, as an object array with None where there was none."""
+
     def _check_parameters(self) -> None:
         """Check the parameters of the method; called by fit, and when a saved model is loaded."""
 

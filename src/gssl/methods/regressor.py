@@ -88,13 +88,19 @@ class GraphRegressor(RegressorMixin, GraphModel):
         return np.where(known, 0, UNLABELLED)
 
     @property
+    def fit_answers(self) -> np.ndarray:
+        """The number of every node in fit, None where there was none."""
+        answers = np.full(len(self._fit_codes), None, dtype=object)
+        answers[self._fit_codes != UNLABELLED] = self._known_values.tolist()
+        return answers
+
+    @property
     def fit_values(self) -> np.ndarray:
         """The number of every node in fit, NaN where there was none."""
         values = np.full(len(self._fit_codes), np.nan)
         values[self._fit_codes != UNLABELLED] = self._known_values
         return values
 
-    @reads_state
     def predict(self, X: Any, *, adjacency: Any = None, nodes: Any = None) -> np.ndarray:
         """Return a number for nodes that were not seen in fit.
 
@@ -112,9 +118,8 @@ class GraphRegressor(RegressorMixin, GraphModel):
         -------
         ndarray of shape (m,) or (k,)
         """
-        return self._predict_with_intervals(X, adjacency, nodes)[:, 0]
+        return self.predict_with_intervals(X, adjacency=adjacency, nodes=nodes)[:, 0]
 
-    @reads_state
     def predict_intervals(self, X: Any, *, adjacency: Any = None, nodes: Any = None) -> np.ndarray:
         """Return the limits of an interval for each node: see :meth:`predict`.
 
@@ -122,10 +127,11 @@ class GraphRegressor(RegressorMixin, GraphModel):
         -------
         ndarray of shape (m, 2) or (k, 2)
         """
-        return self._predict_with_intervals(X, adjacency, nodes)[:, 1:]
+        return self.predict_with_intervals(X, adjacency=adjacency, nodes=nodes)[:, 1:]
 
-    def _predict_with_intervals(self, X: Any, adjacency: Any, nodes: Any) -> np.ndarray:
-        """Return value, low and high for nodes of a graph."""
+    @reads_state
+    def predict_with_intervals(self, X: Any, *, adjacency: Any = None, nodes: Any = None) -> np.ndarray:
+        """Return three columns for nodes of a graph: the number, and both limits of its interval."""
         check_is_fitted(self)
         (answers, _), near = self._answers_of(X, adjacency, nodes)
         if near is None:

@@ -28,8 +28,11 @@ COEF = {
     "unit": "unit_coef_",
     "raw": "coef_",
     "standardized": "standardized_coef_",
+    "products": "product_coef_",
     "links": "link_coef_",
 }
+# attributes of their scales
+_SCALED = {"standardized": "column_scales_", "products": "product_scales_"}
 
 
 @dataclass(frozen=True)
@@ -40,13 +43,15 @@ class SelectionInputs(FitInputs):
 
     def __getstate__(self) -> dict[str, Any]:
         # without compressed features, which can be recomputed
-        return {**self.__dict__, "views": Views(self.X, self.A)}
+        return {**self.__dict__, "views": Views(self.X, self.A, products=self.views.products)}
 
 
 class AutoModel(FittedParameters, GraphModel):
     """An average of graph filters with ridges, chosen by hidden answers, whatever these are."""
 
     runs_by_columns = True
+    # whether products of columns are features, too
+    _multiplies: ClassVar[bool] = False
     depth: int
     time_budget: Any
     _fit_inputs: SelectionInputs
@@ -58,6 +63,8 @@ class AutoModel(FittedParameters, GraphModel):
             for name in ("coef_", "unit_coef_", "standardized_coef_")
         ),
         Stored("link_coef_", "float", ("t", "l", "c"), optional=True),
+        Stored("product_coef_", "float", ("t", "p", "c"), optional=True),
+        Stored("product_scales_", "float", ("2", "s"), optional=True),
         Stored("intercept_", "float", ("c",), optional=True),
         Stored("column_scales_", "float", ("2", "d"), optional=True),
         Stored("leaderboard_", "table"),
@@ -79,14 +86,15 @@ class AutoModel(FittedParameters, GraphModel):
         """Store the coefficients of the average, and what explains it."""
         for kind, M in average.coefficients().items():
             self.__dict__[COEF[kind]] = M
-            if kind == "standardized":
-                self.column_scales_ = average.ensemble.tables.views[kind].features.scales
+            if kind in _SCALED:
+                scales = self._fit_inputs.views.scales(kind)
+                self.__dict__[_SCALED[kind]] = scales.astype(self._fit_inputs.X.dtype)
         self.intercept_ = average.intercept.astype(self._fit_inputs.X.dtype)
         self._fitted_average = average
 
     def _drop(self, *names: str) -> None:
         """Drop the average of an earlier fit, and some attributes."""
-        dropped = (*COEF.values(), "intercept_", "column_scales_", "_fitted_average", "_recipe", "_trees")
+        dropped = (*COEF.values(), *_SCALED.values(), "intercept_", "_fitted_average", "_recipe", "_trees")
         for name in (*dropped, *names):
             self.__dict__.pop(name, None)
 
@@ -110,6 +118,11 @@ class AutoModel(FittedParameters, GraphModel):
     def standardized_coef_(self) -> np.ndarray:
         """The coefficients for standardised columns."""
         return self._coefficient("standardized")
+
+    @cached_property
+    def product_coef_(self) -> np.ndarray:
+        """The coefficients for standardised columns and their products."""
+        return self._coefficient("products")
 
     @cached_property
     def link_coef_(self) -> np.ndarray:
@@ -143,7 +156,7 @@ class AutoModel(FittedParameters, GraphModel):
 
     def _keep_inputs(self, X: Any, A: csr_array) -> None:
         X = by_density(X)  # the choice of models must not depend on how X is stored
-        self._fit_inputs = SelectionInputs(X, A, Views(X, A))
+        self._fit_inputs = SelectionInputs(X, A, Views(X, A, products=self._multiplies))
 
     def _kinds(self) -> list[str]:
         """Return the kinds of features that predict, without computing their coefficients."""
@@ -188,7 +201,8 @@ class AutoModel(FittedParameters, GraphModel):
         if "links" in kinds:
             self._grown_codes(A.shape[0])  # raises if the graph lacks nodes of fit
         for kind, M in kinds.items():
-            features = make_features(kind, X, A, M.shape[1], getattr(self, "column_scales_", np.empty(0)))
+            scales = getattr(self, _SCALED.get(kind, ""), np.empty(0))
+            features = make_features(kind, X, A, M.shape[1], scales)
             total += polynomial_scores(M, features, operators, self.n_iter_, limit)
         return total
 

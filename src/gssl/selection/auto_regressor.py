@@ -90,6 +90,7 @@ class AutoRegressor(AutoModel, GraphRegressor):
     ((34,), (34, 2))
     """
 
+    _multiplies = True
     held_out_: np.ndarray
     _number_scale: np.ndarray
     _stored = (
@@ -225,8 +226,12 @@ class AutoRegressor(AutoModel, GraphRegressor):
     def _trees(self) -> FoldTrees:
         """The boosted trees, which a loaded model fits again."""
         inputs, hidden = self._kept_inputs(), self._hidden()
+        linear = self._linear_values(inputs.X, inputs.A)
+        linear[hidden.nodes] = hidden.labels.Y[:, 0] - self._linear_residuals
         trees = fit_trees(
-            number_inputs(inputs.views, inputs.A, self._values(), hidden.labels), hidden, int(self._pool[3])
+            number_inputs(inputs.views, inputs.A, self._values(), hidden.labels, linear),
+            hidden,
+            int(self._pool[3]),
         )
         assert trees is not None
         return trees
@@ -245,17 +250,23 @@ class AutoRegressor(AutoModel, GraphRegressor):
     def _score_graph(self, X: Any, A: csr_array, nodes: Nodes = EVERY) -> tuple[np.ndarray, np.ndarray]:
         n = A.shape[0]
         codes = self._grown_codes(n) if self.knows_nodes else None
-        values = self._linear_scores(X, A)[:, 0].astype(np.float64) if self._kinds() else np.zeros(n)
+        values = linear = self._linear_values(X, A)
         near, far, weight, _ = self._pool
         informed = self._informed_by_features(X, A) if self._kinds() else np.zeros(n, dtype=bool)
         if codes is not None:
             known, S = np.flatnonzero(codes != UNLABELLED), field_operator(A)
-            values += Residuals(self._linear_residuals, near, np.zeros(0)).field(S, known)
+            values = linear + Residuals(self._linear_residuals, near, np.zeros(0)).field(S, known)
             if weight:
-                boosted = self._trees.values(X, A)
+                boosted = self._trees.values(X, A, linear)
                 boosted += Residuals(self._tree_residuals, far, np.zeros(0)).field(S, known)
                 values += weight * (boosted - values)
         return self._with_limits(values)[nodes], informed[nodes]
+
+    def _linear_values(self, X: Any, A: csr_array) -> np.ndarray:
+        """Return the standardised values of the average for all nodes of a graph."""
+        if not self._kinds():
+            return np.zeros(A.shape[0])
+        return self._linear_scores(X, A)[:, 0].astype(np.float64)
 
     def _with_limits(self, values: np.ndarray) -> np.ndarray:
         """Return the numbers of standardised values, and their limits."""

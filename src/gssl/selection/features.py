@@ -11,6 +11,8 @@ from sklearn.preprocessing import normalize
 from gssl.graph.mapped import FileArray, iterate_blocks, take_rows
 from gssl.operators import multiply
 
+# deviations at which columns are cut off before they are multiplied
+_FARTHEST = 4.0
 # bytes of rows copied at a time
 _BLOCK_BYTES = 1 << 20
 
@@ -47,6 +49,12 @@ class Features:
     def standardized(cls, X: Any, scales: np.ndarray) -> "Features":
         """Scale columns to mean zero and variance one."""
         return cls(X, None, scales.astype(X.dtype))
+
+    @classmethod
+    def products(cls, X: Any, scales: np.ndarray) -> "Features":
+        """Return standardised columns and their products; ``scales`` are those of X, then of both."""
+        d = X.shape[1]
+        return cls.standardized(multiplied(X, scales[:, :d]), scales[:, d:])
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -103,6 +111,13 @@ class Features:
             part -= self.scales[0, columns]
             part /= self.scales[1, columns]
         return part
+
+
+def multiplied(X: np.ndarray, scales: np.ndarray) -> np.ndarray:
+    """Return standardised columns, cut off at a few deviations, and the products of any two of them."""
+    Z = np.clip((X - scales[0]) / scales[1], -_FARTHEST, _FARTHEST)
+    i, j = np.triu_indices(Z.shape[1])
+    return np.asarray(np.hstack([Z, Z[:, i] * Z[:, j]]), dtype=X.dtype)
 
 
 def _parts(X: np.ndarray) -> Iterator[tuple[slice, slice]]:

@@ -19,8 +19,12 @@ Chosen: TypeAlias = tuple[np.ndarray, np.ndarray]
 class Neighbourhood:
     """Columns of a graph's nodes, made for the rows that are asked for."""
 
-    def __init__(self, X: Any, A: csr_array, axes: np.ndarray, order: np.ndarray) -> None:
+    def __init__(
+        self, X: Any, A: csr_array, axes: np.ndarray, order: np.ndarray, extra: np.ndarray | None = None
+    ) -> None:
         self.A, self.axes, self.order = A, axes, order
+        # further columns of all nodes, such as predictions of another model
+        self.extra = np.zeros((A.shape[0], 0)) if extra is None else extra
         self.X, self._given = X[:, order], X
         self.degrees = np.diff(A.indptr)
         sums = np.asarray(A.sum(axis=1), dtype=np.float64).ravel()
@@ -36,7 +40,7 @@ class Neighbourhood:
     def fixed(self) -> np.ndarray:
         """The columns of all nodes that depend neither on labels nor on a choice of features."""
         log_degrees = np.log1p(self.degrees)[:, None].astype(np.float32)
-        columns = [log_degrees, self.walk @ log_degrees]
+        columns = [log_degrees, self.walk @ log_degrees, self.extra]
         if 0 < self.X.shape[1] <= FEW_FEATURES:
             Z = _dense(self.X)
             once = self.walk @ Z

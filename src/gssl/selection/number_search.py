@@ -36,6 +36,8 @@ _FEWEST_TREES, _LEAST_WEIGHT = 50, 0.05
 _FEW = 10
 # numbers that differ by a smaller factor have about the same logarithms; the penalty to compare them with
 _WIDE, _PENALTY = 5.0, 0.1
+# how much more likely logarithms must be, per number
+_CLEARLY = 0.05
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,13 +146,15 @@ def select_for_numbers(
 
     board: list[Entry] = []
     chosen: list[Trial] = []
-    average, gain, alone = None, None, np.zeros(len(Y))
+    average, gain, alone, fitted = None, None, np.zeros(len(Y)), np.zeros(A.shape[0])
     if views:
         comparison = Comparison(views, A, hidden, depth, execution, deadline, hidden.nodes[:0])
         with step("comparing models"):
             trials, chosen = comparison.compare()
         average = FittedEnsemble(comparison.ensemble(chosen), comparison.targets(), hidden.labels, 1.0)
         alone = held_out_average(average)
+        fitted = average.ensemble.logits([average.fit])[:, 0, 0].astype(np.float64)
+        fitted[hidden.nodes] = alone
         board += tabulate_trials(trials, chosen)
     linear = half(alone)
     if views:
@@ -158,8 +162,8 @@ def select_for_numbers(
     trees, boosted, weight = None, None, 0.0
     if perf_counter() <= deadline:
         start = perf_counter()
-        with step("trying trees"), one_thread():
-            trees = fit_trees(number_inputs(views, A, values, hidden.labels), hidden)
+        with step("trying trees"):
+            trees = fit_trees(number_inputs(views, A, values, hidden.labels, fitted), hidden)
         if trees is not None:
             boosted = half(trees.held_out)
             weight = pool_weight(Y, linear.held_out, boosted.held_out)
@@ -227,16 +231,22 @@ class FoldTrees:
     rounds: int
     held_out: np.ndarray = field(default_factory=lambda: np.zeros(0))
 
-    def values(self, X: object, A: csr_array) -> np.ndarray:
-        """Return the values of all nodes of a graph that begins with the nodes of fit."""
+    def values(self, X: object, A: csr_array, linear: np.ndarray) -> np.ndarray:
+        """Return the values of all nodes of a graph that begins with the nodes of fit.
+
+        ``linear`` are the values of linear models for its nodes.
+        """
+        extra = None if self.inputs.extra is None else linear[:, None]
         with one_thread():
-            return np.asarray(np.mean([trees.of_graph(X, A)[:, 0] for trees in self.models], axis=0))
+            return np.asarray(np.mean([trees.of_graph(X, A, extra)[:, 0] for trees in self.models], axis=0))
 
 
-def number_inputs(views: Views, A: csr_array, values: np.ndarray, labels: Labels) -> NumberInputs:
-    """Return what trees are fitted to."""
+def number_inputs(
+    views: Views, A: csr_array, values: np.ndarray, labels: Labels, linear: np.ndarray
+) -> NumberInputs:
+    """Return what trees are fitted to; ``linear`` are the values of linear models."""
     axes = views["unit"].axes if "unit" in views else np.zeros((views.own.shape[1], 0), views.dtype)
-    return NumberInputs(views.own, A, labels.weights, labels.keys, axes, views.column_keys, values)
+    return NumberInputs(views.own, A, labels.weights, labels.keys, axes, views.column_keys, values, linear)
 
 
 def fit_trees(inputs: NumberInputs, hidden: HiddenNumbers, rounds: int | None = None) -> FoldTrees | None:
@@ -249,12 +259,14 @@ def fit_trees(inputs: NumberInputs, hidden: HiddenNumbers, rounds: int | None = 
     folds = inputs.folds(_TREE_FOLDS)
     if len(folds) < 2:
         return None
-    models = [inputs.fit_rounds(inputs.most_rounds if rounds is None else rounds, fold) for fold in folds]
+    most = inputs.most_rounds if rounds is None else rounds
+    with one_thread():
+        models = [inputs.fit_rounds(most, fold) for fold in folds]
     if rounds is not None:
         return FoldTrees(inputs, folds, models, rounds)
-    stages = np.concatenate(
-        [trees.stages(inputs.nearby, fold)[..., 0] for trees, fold in zip(models, folds, strict=True)], axis=1
-    )
+    with one_thread():
+        parts = [trees.stages(inputs.nearby, fold)[..., 0] for trees, fold in zip(models, folds, strict=True)]
+    stages = np.concatenate(parts, axis=1)
     at = hidden.positions(np.concatenate(folds))
     errors = np.square(stages - hidden.labels.Y[at, 0]) @ hidden.labels.weights[at]
     best = int(np.argmin(errors))
@@ -285,4 +297,4 @@ def prefers_logarithms(views: Views, A: csr_array, numbers: np.ndarray, depth: i
         likelihoods.append(-0.5 * np.log(variances))
     linear, log = np.max(likelihoods, axis=0)
     # the density of a logarithm is that of its number times the number
-    return bool(log - np.log(known).mean() > linear)
+    return bool(log - np.log(known).mean() > linear + _CLEARLY)

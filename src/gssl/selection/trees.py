@@ -41,6 +41,8 @@ _SETTINGS = {
     "random_state": 0,
 }
 _SHORT = {"max_iter": 20, "learning_rate": 0.3, "max_leaf_nodes": 8, "max_bins": 31}
+# fewest numbers in a leaf
+_LEAF = 5
 # held-out likelihood is compared every so many rounds
 STRIDE = 5
 _ROWS = 8_192
@@ -73,9 +75,9 @@ class Trees:
         """Return trees whose first rounds predict."""
         return replace(self, rounds=rounds)
 
-    def of_graph(self, X: Any, A: csr_array) -> np.ndarray:
-        """Predict all nodes of a graph that begins with the nodes of fit."""
-        return self.of_rows(Neighbourhood(X, A, self.axes, self.order), np.arange(A.shape[0]))
+    def of_graph(self, X: Any, A: csr_array, extra: np.ndarray | None = None) -> np.ndarray:
+        """Predict all nodes of a graph that begins with the nodes of fit; ``extra`` are further columns."""
+        return self.of_rows(Neighbourhood(X, A, self.axes, self.order, extra), np.arange(A.shape[0]))
 
     def of_rows(self, nearby: Neighbourhood, rows: np.ndarray) -> np.ndarray:
         """Predict some nodes."""
@@ -184,10 +186,16 @@ class TreeInputs(ABC):
             and mapped_file(self.A.indices) is None
         )
 
+    @property
+    def extra(self) -> np.ndarray | None:
+        """Further columns of all nodes."""
+        return None
+
     @cached_property
     def nearby(self) -> Neighbourhood:
         """The columns of all nodes."""
-        return Neighbourhood(self.X, self.A, self.axes[:, :DIRECTIONS], np.argsort(self.column_keys))
+        order = np.argsort(self.column_keys)
+        return Neighbourhood(self.X, self.A, self.axes[:, :DIRECTIONS], order, self.extra)
 
     def sample(self, of: np.ndarray, size: int) -> np.ndarray:
         """Return some of the known nodes, in an order that does not depend on how they are stored."""
@@ -270,9 +278,19 @@ class ClassInputs(TreeInputs):
 
 @dataclass(frozen=True, eq=False)
 class NumberInputs(TreeInputs):
-    """The same for numbers, given for all nodes, NaN where unknown."""
+    """The same for numbers, given for all nodes, NaN where unknown.
+
+    ``linear`` are the predictions of linear models, for known nodes without their own number. They are a
+    column where features are many, of which trees see only some.
+    """
 
     values: np.ndarray = field(default_factory=lambda: np.zeros(0))
+    linear: np.ndarray = field(default_factory=lambda: np.zeros(0))
+
+    @property
+    def extra(self) -> np.ndarray | None:
+        """The predictions of linear models as a column, if there are many features."""
+        return self.linear[:, None] if self.X.shape[1] > FEW_FEATURES else None
 
     @cached_property
     def nodes(self) -> np.ndarray:
@@ -293,7 +311,8 @@ class NumberInputs(TreeInputs):
         """Fit a regressor."""
         from sklearn.ensemble import HistGradientBoostingRegressor  # not needed where trees are not tried
 
-        return HistGradientBoostingRegressor(**settings).fit(D, self.values[rows], sample_weight=weights)
+        model = HistGradientBoostingRegressor(min_samples_leaf=_LEAF, **settings)
+        return model.fit(D, self.values[rows], sample_weight=weights)
 
 
 @dataclass(frozen=True, eq=False)

@@ -31,11 +31,12 @@ _NEAR, _CLOSE = 2.0, 0.01
 # where the features of neighbours are less similar, what all nodes have in common hides what sets them apart
 _ROUGH = 0.025
 # by how much the total log-likelihood of hidden labels must exceed that of unit rows
-_SURPRISE = {"unit": 0.0, "raw": 0.5, "standardized": 0.5, "links": 5.0, "spanned": 0.0}
+_SURPRISE = {"unit": 0.0, "raw": 0.5, "standardized": 0.5, "products": 0.5, "links": 5.0, "spanned": 0.0}
 _NAMES = {
     "unit": "",
     "raw": "raw rows",
     "standardized": "standardised columns",
+    "products": "products of columns",
     "links": "links as features",
     "spanned": "all features",
 }

@@ -10,7 +10,7 @@ from scipy.sparse import csr_array, issparse
 from gssl.graph.mapped import mapped_file, take_rows
 from gssl.operators import dense, multiply
 from gssl.scale.progress import note
-from gssl.selection.features import Features
+from gssl.selection.features import Features, multiplied
 from gssl.selection.node_order import column_keys, node_keys, random_waves, spread_nodes
 
 # nested widths to try; the widest only for graphs with at least _LARGE nodes
@@ -29,7 +29,10 @@ _RARE, _MOST_SPANNED = 4_096, 1_024
 # a matrix with a smaller share of nonzeros is stored sparse
 _SPARSE_BELOW = 0.1
 
-Kind = Literal["unit", "raw", "standardized", "links", "spanned"]
+# up to this many dense features, their products are features, too, if asked for
+_MOST_MULTIPLIED = 16
+
+Kind = Literal["unit", "raw", "standardized", "products", "links", "spanned"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,6 +66,8 @@ def make_features(kind: str, X: Any, A: csr_array, n_links: int, scales: np.ndar
         return Features.unit(X)
     if kind == "standardized":
         return Features.standardized(dense(X), scales)
+    if kind == "products":
+        return Features.products(dense(X), scales)
     return Features(X)
 
 
@@ -79,8 +84,8 @@ def by_density(X: Any) -> Any:
 class Views(Mapping[str, View]):
     """The views of some inputs by kind, compressed on demand; the first is tried with all filters."""
 
-    def __init__(self, X: Any, A: csr_array) -> None:
-        self._X, self._A = X, A
+    def __init__(self, X: Any, A: csr_array, *, products: bool = False) -> None:
+        self._X, self._A, self.products = X, A, products
         # columns that only number the nodes say nothing about them
         named = _only_names(X)
         # the features without such columns, and a number for each that does not depend on their order
@@ -99,6 +104,8 @@ class Views(Mapping[str, View]):
                 self._kinds.append("raw")
             if not issparse(X):
                 self._kinds.append("standardized")
+                if products and X.shape[1] <= _MOST_MULTIPLIED and mapped_file(X) is None:
+                    self._kinds.append("products")
         if X.shape[0] <= _MOST_LINKED:
             self._kinds.append("links")
 
@@ -142,19 +149,20 @@ class Views(Mapping[str, View]):
         views._made["spanned"] = View("unit", self["unit"].features, axes, first=axes.shape[1])
         return views
 
+    def scales(self, kind: str) -> np.ndarray:
+        """Return the means and deviations of columns; of products, those of the factors come first."""
+        if kind not in ("standardized", "products"):
+            return np.empty(0)
+        part = take_rows(self._X, self._nodes)
+        scales = _column_scales(part)
+        if kind == "products":
+            scales = np.hstack([scales, _column_scales(multiplied(part, scales))])
+        return scales
+
     def _make(self, kind: str) -> View:
         if kind not in self._kinds:
             raise KeyError(kind)
-        X, scales = self._X, np.empty(0)
-        if kind == "standardized":
-            part = take_rows(X, self._nodes)
-            largest = np.abs(part).max(axis=0)
-            part = part / np.where(largest > 0, largest, 1)  # squares may overflow or underflow
-            deviations = part.std(axis=0, dtype=np.float64)
-            deviations[deviations <= 1e-6] = 1.0
-            scales = np.stack([part.mean(axis=0, dtype=np.float64), deviations]) * np.where(
-                largest > 0, largest, 1
-            )
+        X, scales = self._X, self.scales(kind)
         features = make_features(kind, X, self._A, X.shape[0], scales)
         if kind == "raw":
             # use the directions of unit rows
@@ -168,6 +176,16 @@ class Views(Mapping[str, View]):
         else:
             axes = principal_axes(features.rows(self._nodes), n_axes, self.column_keys)
         return View(kind, features, axes.astype(features.dtype))
+
+
+def _column_scales(part: np.ndarray) -> np.ndarray:
+    """Return the means and deviations of columns, of shape (2, d); deviations of equal values are one."""
+    largest = np.abs(part).max(axis=0)
+    units = np.where(largest > 0, largest, 1)
+    part = part / units  # squares may overflow or underflow
+    deviations = part.std(axis=0, dtype=np.float64)
+    deviations[deviations <= 1e-6] = 1.0
+    return np.stack([part.mean(axis=0, dtype=np.float64), deviations]) * units
 
 
 def _sample_rows(X: Any, keys: np.ndarray) -> np.ndarray:

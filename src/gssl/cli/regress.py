@@ -1,0 +1,52 @@
+"""``gssl regress``: read a graph from files and write a number with an interval for every node."""
+
+from pathlib import Path
+
+import numpy as np
+
+from gssl.cli.classify import save_model, write_page
+from gssl.cli.console import Terminal
+from gssl.cli.run import Run
+from gssl.io import NumberPredictions, list_numbers, write_numbers
+from gssl.io.table_writing import check_outputs
+from gssl.report import check_extra
+from gssl.wording import counted, write_size
+
+# numbers that are so many deviations from what the model says are worth a look
+_DOUBTFUL = 4.0
+
+
+def run_regress(run: Run, out: Path, report: Path | None, save: Path | None) -> None:
+    """Read the tables, fit, write the outputs, and print a summary."""
+    terminal = run.terminal
+    check_outputs(out, run.inputs.sources(), report, save)
+    if report is not None:
+        check_extra()
+    terminal.plan = ("reading", "choosing", "writing", *(() if report is None else ("report",)))
+    model, problem = run.prepare()
+    run.fit(model, problem)
+    predictions = list_numbers(model, problem.node_ids)
+    write_number_table(out, predictions, terminal)
+    terminal.say(model.explain_)
+    given = predictions.given
+    errors = np.abs(predictions.value - predictions.model_says)[given]
+    n_far = int((errors > _DOUBTFUL * 1.4826 * np.median(errors)).sum())
+    if n_far:
+        terminal.say(
+            f"{n_far:,} of {counted(int(given.sum()), 'given number')} differ much from what the model says "
+            "without them: gssl audit ranks them."
+        )
+    if save is not None:
+        save_model(model, save, problem, terminal)
+        terminal.say(f"model: {save} ({write_size(save.stat().st_size)})")
+    terminal.say(f"{len(predictions):,} predictions: {out}")
+    if report is not None:
+        write_page(report, model, problem, None, terminal)
+    terminal.finish()
+
+
+def write_number_table(out: Path, predictions: NumberPredictions, terminal: Terminal) -> None:
+    """Write predicted numbers as one stage, and note texts that were changed for the format."""
+    with terminal.stage("writing") as stage:
+        stage.detail = str(out)
+        terminal.note(*write_numbers(out, predictions))
