@@ -12,7 +12,13 @@ from gssl.cli.options import UserPath, exit_on_error
 @click.option(
     "--graphs", metavar="A,B,…", help="Names as in gssl datasets list; each bench has its own.", default=""
 )
-@click.option("--methods", metavar="A,B,…", help="Not for suggest; each bench has its own.", default="")
+@click.option(
+    "--methods",
+    metavar="A,B,…",
+    help="Not for suggest; each bench has its own. The networks GCN and SAGE are run only if named; they "
+    "need torch.",
+    default="",
+)
 @click.option("--draws", type=click.IntRange(min=1), default=10, show_default=True, help="Draws of labels.")
 @click.option(
     "--per-class",

@@ -1,4 +1,4 @@
-"""AutoClassifier and fixed methods on the same draws of labels, as resumable cells."""
+"""AutoClassifier, fixed methods and rivals on the same draws of labels, as resumable cells."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict
@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.accuracy.worth import CalibrationRecord, CoverageRecord, judge_calibration, judge_coverage
+from benchmarks.rivals.trees import NeighbourTrees
 from gssl.datasets import Dataset, draw_random, draw_split
 from gssl.evaluation import compare
 from gssl.graph import edge_homophily
@@ -43,6 +44,12 @@ def _embedded(embedder: str, head: str = "logistic") -> dict[str, Any]:
     return {"method": "EmbeddingClassifier", "params": {"embedder": {"method": embedder}, "head": head}}
 
 
+def _network(name: str) -> dict[str, Any]:
+    """Return a network of two layers, whose last epoch is kept."""
+    layers = {"hidden": 64, "depth": 2, "dropout": 0.5}
+    return {"method": name, "params": {**layers, "epochs": 200, "learning_rate": 0.01, "weight_decay": 5e-4}}
+
+
 METHODS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
     {
         AUTO: {"method": "AutoClassifier"},
@@ -57,22 +64,27 @@ METHODS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
         "LabelSpreading": {"method": "LabelSpreading"},
         "LabelPropagation": {"method": "LabelPropagation"},
         "CorrectAndSmooth": {"method": "CorrectAndSmooth"},
+        "trees": {"method": "NeighbourTrees"},
+        "GCN": _network("GCN"),
+        "SAGE": _network("GraphSAGE"),
     }
 )
+# methods that need torch and minutes on a large graph, so they are run only if named
+NETWORKS = ("GCN", "SAGE")
 # methods that depend on a seed in addition to the draw of labels
-_RANDOM = frozenset({"OGC"})
-for _kind in (AutoClassifier, CalibratedClassifier):
+_RANDOM = frozenset({"OGC", "trees", *NETWORKS})
+for _kind in (AutoClassifier, CalibratedClassifier, NeighbourTrees):
     part(_kind)
 
 
 def find_methods(names: Iterable[str]) -> dict[str, Mapping[str, Any]]:
-    """Return the settings of some methods, ignoring case; of all methods if none are named."""
+    """Return the settings of some methods, ignoring case; of all but the networks if none are named."""
     spelt = {name.casefold(): name for name in METHODS}
     wanted = [name.strip() for name in names if name.strip()]
     unknown = [name for name in wanted if name.casefold() not in spelt]
     if unknown:
         raise ValueError(f"there is no method {unknown[0]!r} here: there are {', '.join(METHODS)}.")
-    chosen = [spelt[name.casefold()] for name in wanted] or list(METHODS)
+    chosen = [spelt[name.casefold()] for name in wanted] or [name for name in METHODS if name not in NETWORKS]
     return {name: METHODS[name] for name in chosen}
 
 

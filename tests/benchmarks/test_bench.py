@@ -120,8 +120,8 @@ def test_suggest_refuses_what_it_has_no_use_for(run, option):
 
 
 def test_selection_refuses_unknown_methods(run, tmp_path):
-    result = run("selection", "--graphs", "digits", "--methods", "gcn", ok=False)
-    assert "there is no method 'gcn' here" in result.stderr
+    result = run("selection", "--graphs", "digits", "--methods", "gin", ok=False)
+    assert "there is no method 'gin' here" in result.stderr
 
 
 def test_calibration_of_the_automatic_choice_is_kept(run, tmp_path, counted):

@@ -19,19 +19,29 @@ from benchmarks.accuracy.cells import (
     score_draw,
     split_of,
 )
-from reproduction.spec import Cell, dataset_of
+from reproduction.spec import Cell, build, dataset_of
 
 
 def test_methods_by_name():
-    assert list(find_methods([])) == list(METHODS)
+    assert list(find_methods([])) == [name for name in METHODS if name not in ("GCN", "SAGE")]
+    assert list(find_methods(["sage", "Trees"])) == ["SAGE", "trees"]
     assert list(find_methods(["AUTO", " Graph-free Ridge"])) == ["auto", "graph-free ridge"]
-    with pytest.raises(ValueError, match="no method 'GCN' here: there are auto, graph-free ridge"):
-        find_methods(["GCN"])
+    with pytest.raises(ValueError, match="no method 'GIN' here: there are auto, graph-free ridge"):
+        find_methods(["GIN"])
+
+
+@pytest.mark.parametrize("name", ["GCN", "SAGE"])
+def test_networks_have_two_layers_and_keep_the_last_of_200_epochs(name):
+    pytest.importorskip("torch_geometric")
+    model = build(METHODS[name], 3)
+    assert (model.epochs, model.learning_rate, model.weight_decay, model.random_state) == (200, 0.01, 5e-4, 3)
+    network = model.module(7, 2)
+    assert (network.hidden, network.depth, network.dropout) == (64, 2, 0.5)
 
 
 def test_only_what_is_random_is_run_for_every_seed_of_a_public_split():
     seeds = {name: len(public_cell("planetoid/cora", name, "train").seeds(10)) for name in METHODS}
-    assert {name for name, count in seeds.items() if count == 10} == {"OGC"}
+    assert {name for name, count in seeds.items() if count == 10} == {"OGC", "trees", "GCN", "SAGE"}
     keys = {public_cell("planetoid/cora", "OGC", budget).key(0) for budget in ("train", "train+validation")}
     assert len(keys) == 2
 
