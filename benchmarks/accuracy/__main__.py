@@ -26,6 +26,12 @@ from gssl.cli.options import UserPath, exit_on_error
     metavar="N",
     help="For selection: draw N labels per class on every graph instead of its own splits.",
 )
+@click.option(
+    "--share",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    metavar="S",
+    help="For selection: draw this share of all labelled nodes at random, such as 0.1, and test on the rest.",
+)
 @click.option("--quick", is_flag=True, help="Two draws only.")
 @click.option("--out", type=UserPath(), help="A folder for a Markdown page.")
 @click.option(
@@ -41,6 +47,7 @@ def main(what: str, quick: bool, draws: int, **options: Any) -> None:
     Examples:
       python -m benchmarks.accuracy selection --records selection.jsonl
       python -m benchmarks.accuracy selection --per-class 1 --graphs graphs/cora_ml --methods auto,GGCM
+      python -m benchmarks.accuracy selection --share 0.1 --graphs planetoid/pubmed --methods auto,trees,GCN
       python -m benchmarks.accuracy calibration --graphs planetoid/cora,graphs/amazon_photo
       python -m benchmarks.accuracy conformal --draws 20 --out results
       python -m benchmarks.accuracy suggest --quick

@@ -24,6 +24,7 @@ from benchmarks.accuracy.cells import (
     draws_of,
     find_methods,
     homophily_of,
+    how_drawn,
     public_cell,
 )
 from benchmarks.accuracy.standing import Score, public_grid, rank_methods, standing_grid, verdict_texts
@@ -58,8 +59,11 @@ def run_bench(what: str, graphs: tuple[str, ...], **options: Any) -> None:
         "suggest": (run_suggest, ("cora",)),
     }
     run, default = runs[what]
-    if options.get("per_class") and what != "selection":
-        raise ValueError(f"{what} draws its own labels: leave --per-class out.")
+    drawn = [name for name in ("per_class", "share") if options.get(name)]
+    if drawn and what != "selection":
+        raise ValueError(f"{what} draws its own labels: leave --{drawn[0].replace('_', '-')} out.")
+    if len(drawn) > 1:
+        raise ValueError("--per-class and --share draw labels in different ways: give one of them.")
     if what == "suggest":
         for name in ("methods", "records"):
             if options.get(name):
@@ -81,6 +85,12 @@ class Bench:
     methods: tuple[str, ...] = ()
     # None: use the splits of each graph
     per_class: int | None = None
+    share: float | None = None
+
+    @property
+    def how(self) -> str:
+        """How labels are drawn on every graph; empty if by the splits of each graph."""
+        return how_drawn(self.per_class, self.share)
 
     def data(self, terminal: Terminal) -> Iterator[tuple[str, Dataset]]:
         """Load the graphs one by one, with feature rows that sum to one; report missing ones."""
@@ -143,7 +153,7 @@ def run_selection(bench: Bench, terminal: Terminal) -> None:
         here = []
         for graph, data in bench.data(terminal):
             here.append(graph)
-            if graph in PUBLIC and bench.per_class is None:
+            if graph in PUBLIC and not bench.how:
                 for budget in BUDGETS:
                     cells = [(name, public_cell(graph, name, budget)) for name in names]
                     # deterministic methods need one run
@@ -151,11 +161,11 @@ def run_selection(bench: Bench, terminal: Terminal) -> None:
                         (m, c, list(bench.seeds()) if c.random else [0]) for m, c in cells
                     ]
             else:
-                seeds = list(bench.seeds()) if bench.per_class else draws_of(data, bench.seeds())
+                seeds = list(bench.seeds()) if bench.how else draws_of(data, bench.seeds())
                 if not seeds:
                     terminal.say(f"skipped: {graph} has no fixed splits of {bench.seeds_text()}")
                     continue
-                drawn += [(graph, name, drawn_cell(graph, name, bench.per_class), seeds) for name in names]
+                drawn += [(graph, name, drawn_cell(graph, name, bench.how), seeds) for name in names]
         rows = [(cell, seeds) for cells in public.values() for _, cell, seeds in cells]
         rows += [(cell, seeds) for *_, cell, seeds in drawn]
         run_missing([Job(cell, seed) for cell, seeds in rows for seed in seeds], store, terminal)
@@ -168,7 +178,7 @@ def run_selection(bench: Bench, terminal: Terminal) -> None:
     grids = [public_grid(by_budget, bench.seeds_text())] if by_budget else []
     notes: list[str] = []
     if scores:
-        graphs = [graph for graph in here if bench.per_class or graph not in PUBLIC]
+        graphs = [graph for graph in here if bench.how or graph not in PUBLIC]
         standing = rank_methods(scores, [(graph, homophily_of(graph)) for graph in graphs])
         splits = {graph: cell.split for graph, _, cell, _ in drawn}
         grids.append(standing_grid(standing, splits, bench.seeds_text()))

@@ -93,10 +93,16 @@ def public_cell(graph: str, method: str, budget: str) -> Cell:
     return Cell("classifier", graph, METHODS[method], budget=budget, random=method in _RANDOM)
 
 
-def drawn_cell(graph: str, method: str, per_class: int | None = None) -> Cell:
+def drawn_cell(graph: str, method: str, how: str = "") -> Cell:
     """Return the cell of a method on draws of a graph's labels; the seed is the draw."""
-    how = protocol(dataset_of(graph)) if per_class is None else f"{per_class} per class"
-    return Cell("drawn", graph, METHODS[method], split=how)
+    return Cell("drawn", graph, METHODS[method], split=how or protocol(dataset_of(graph)))
+
+
+def how_drawn(per_class: int | None, share: float | None) -> str:
+    """Return how labels are drawn on every graph; empty if by the splits of each graph."""
+    if share is not None:
+        return f"{share:g} of all"
+    return "" if per_class is None else f"{per_class} per class"
 
 
 def protocol(data: Dataset) -> str:
@@ -105,9 +111,12 @@ def protocol(data: Dataset) -> str:
 
 
 def split_of(data: Dataset, how: str, draw: int) -> Mapping[str, np.ndarray]:
-    """Return a fixed split, a number of labels of each class, or the same total drawn at random."""
+    """Return a fixed split, some labels of each class, or their total or a share of all drawn at random."""
     if how == "folds":
         return data.splits[f"fold{draw}"]
+    if how.endswith("of all"):
+        n_train = round(float(how.split()[0]) * np.count_nonzero(data.labels >= 0))
+        return draw_random(data.labels, n_train, random_state=draw)
     if how == "at random":
         return draw_random(data.labels, PER_CLASS * data.n_classes, random_state=draw)
     return draw_split(data.labels, int(how.split()[0]), random_state=draw)

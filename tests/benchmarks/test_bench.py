@@ -74,6 +74,21 @@ def test_selection_goes_on_where_it_stopped(run, tmp_path, counted):
     assert "not run: auto: where edge homophily is below 0.5" in again.stdout
 
 
+def test_selection_draws_a_share_of_the_labels(run, tmp_path):
+    selection(run, tmp_path, "--methods", "graph-free ridge", "--draws", "2", "--share", "0.5")
+    page = (tmp_path / "r" / "selection.md").read_text(encoding="utf-8")
+    assert "| digits | 0.5 of all | 9" in page
+    records = [json.loads(line) for line in (tmp_path / "s.jsonl").read_text().splitlines()]
+    assert [record["values"]["labels"] for record in records] == [898, 898]
+
+
+def test_labels_are_drawn_in_one_way(run):
+    both = run("selection", "--graphs", "digits", "--per-class", "5", "--share", "0.5", ok=False)
+    assert "--per-class and --share draw labels in different ways" in both.stderr
+    other = run("calibration", "--graphs", "digits", "--share", "0.5", ok=False)
+    assert "leave --share out" in other.stderr
+
+
 def test_runs_that_failed_are_counted_and_compared_with_nothing(run, tmp_path, monkeypatch):
     original = MEASURES["drawn"]
 

@@ -12,6 +12,7 @@ from benchmarks.accuracy.cells import (
     draws_of,
     find_methods,
     homophily_of,
+    how_drawn,
     protocol,
     public_cell,
     score_calibration,
@@ -63,7 +64,9 @@ def test_draws_hold_so_many_labels_and_never_a_test_node():
     np.testing.assert_array_equal(np.bincount(data.labels[by_class["train"]]), [20] * 10)
     assert len(at_random["train"]) == 200
     assert len(set(np.bincount(data.labels[at_random["train"]]))) > 1
-    for split in (by_class, at_random):
+    tenth = split_of(data, how_drawn(None, 0.1), 5)
+    assert (len(tenth["train"]), len(tenth["test"])) == (180, 1617)
+    for split in (by_class, at_random, tenth):
         assert not set(split["train"]) & set(split["test"])
 
 
