@@ -27,7 +27,14 @@ from benchmarks.accuracy.cells import (
     how_drawn,
     public_cell,
 )
-from benchmarks.accuracy.standing import Score, public_grid, rank_methods, standing_grid, verdict_texts
+from benchmarks.accuracy.standing import (
+    Score,
+    public_grid,
+    quality_grid,
+    rank_methods,
+    standing_grid,
+    verdict_texts,
+)
 from benchmarks.accuracy.tables import Grid, calibration_grid, coverage_grid, curve_grid
 from benchmarks.accuracy.worth import (
     CalibrationRecord,
@@ -177,12 +184,15 @@ def run_selection(bench: Bench, terminal: Terminal) -> None:
         scores = _scores(drawn, store)
     grids = [public_grid(by_budget, bench.seeds_text())] if by_budget else []
     notes: list[str] = []
+    splits = {graph: cell.split for graph, _, cell, _ in drawn}
     if scores:
         graphs = [graph for graph in here if bench.how or graph not in PUBLIC]
         standing = rank_methods(scores, [(graph, homophily_of(graph)) for graph in graphs])
-        splits = {graph: cell.split for graph, _, cell, _ in drawn}
         grids.append(standing_grid(standing, splits, bench.seeds_text()))
         notes = verdict_texts(standing)
+    rated = [*by_budget, *((splits[score.graph], score) for score in scores)]
+    if rated:
+        grids.append(quality_grid(rated, bench.seeds_text()))
     bench.finish("selection", grids, notes, terminal)
 
 
@@ -190,9 +200,12 @@ def _scores(rows: Iterable[tuple[str, str, Cell, list[int]]], store: Store) -> l
     """Read the stored runs of each cell; a cell whose runs all failed has no score."""
     scores = []
     for graph, method, cell, seeds in rows:
-        accuracies = {s: values["accuracy"] for s in seeds if (values := store.values(cell, s)) is not None}
-        if accuracies:
-            scores.append(Score(graph, method, tuple(accuracies.values()), tuple(accuracies), len(seeds)))
+        found = {s: values for s in seeds if (values := store.values(cell, s)) is not None}
+        if found:
+            accuracies = tuple(values["accuracy"] for values in found.values())
+            scores.append(
+                Score(graph, method, accuracies, tuple(found), len(seeds), values=tuple(found.values()))
+            )
     return scores
 
 

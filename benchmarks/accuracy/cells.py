@@ -6,11 +6,12 @@ from types import MappingProxyType
 from typing import Any
 
 import numpy as np
+from sklearn.metrics import roc_auc_score
 
 from benchmarks.accuracy.worth import CalibrationRecord, CoverageRecord, judge_calibration, judge_coverage
 from benchmarks.rivals.trees import NeighbourTrees
 from gssl.datasets import Dataset, draw_random, draw_split
-from gssl.evaluation import compare
+from gssl.evaluation import Record, compare, confusion_matrix, expected_calibration_error, reliability
 from gssl.graph import edge_homophily
 from gssl.selection import AutoClassifier, CalibratedClassifier
 from reproduction.spec import BUDGETS, CITATIONS, Cell, build, dataset_of, measure, part
@@ -18,6 +19,8 @@ from reproduction.spec import BUDGETS, CITATIONS, Cell, build, dataset_of, measu
 PER_CLASS = 20
 AUTO = "auto"
 GRAPH_FREE = "graph-free ridge"
+# names of values of a draw beside its accuracy
+RECALL, AUC, CALIBRATION = "recall", "auc", "calibration_error"
 # edge homophily below which a graph counts as heterophilous
 HETEROPHILOUS = 0.5
 PUBLIC = tuple(CITATIONS.values())
@@ -90,7 +93,7 @@ def find_methods(names: Iterable[str]) -> dict[str, Mapping[str, Any]]:
 
 def public_cell(graph: str, method: str, budget: str) -> Cell:
     """Return the cell of a method on the public split of a graph."""
-    return Cell("classifier", graph, METHODS[method], budget=budget, random=method in _RANDOM)
+    return Cell("drawn", graph, METHODS[method], budget=budget, random=method in _RANDOM)
 
 
 def drawn_cell(graph: str, method: str, how: str = "") -> Cell:
@@ -112,6 +115,8 @@ def protocol(data: Dataset) -> str:
 
 def split_of(data: Dataset, how: str, draw: int) -> Mapping[str, np.ndarray]:
     """Return a fixed split, some labels of each class, or their total or a share of all drawn at random."""
+    if how == "public":
+        return data.splits[how]
     if how == "folds":
         return data.splits[f"fold{draw}"]
     if how.endswith("of all"):
@@ -134,8 +139,30 @@ def score_draw(cell: Cell, seed: int) -> dict[str, float]:
     """Fit a classifier to one draw of labels and score it on the draw's test nodes."""
     data = dataset_of(cell.dataset)
     models = {cell.settings["method"]: build(cell.settings, seed)}
-    record = compare(models, data, [split_of(data, cell.split, seed)], parts=BUDGETS[cell.budget])[0]
-    return {"accuracy": 100 * record.accuracy, "labels": record.n_labels, "iterations": record.n_iter}
+    split = split_of(data, cell.split, seed)
+    values: dict[str, float] = {}
+
+    def keep(record: Record, model: Any) -> None:
+        values.update(accuracy=100 * record.accuracy, labels=record.n_labels, iterations=record.n_iter)
+        values.update(score_quality(model, data.labels, split["test"]))
+
+    compare(models, data, [split], parts=BUDGETS[cell.budget], on_record=keep)
+    return values
+
+
+def score_quality(model: Any, labels: np.ndarray, test: np.ndarray) -> dict[str, float]:
+    """Return the mean recall over classes and the calibration error, and the AUC of two classes, in percent.
+
+    The AUC is left out if the test nodes or the known labels are of one class.
+    """
+    truth, P = labels[test], model.label_distributions_[test]
+    recall = confusion_matrix(truth, model.transduction_[test]).recall
+    error = expected_calibration_error(reliability(truth, P, model.classes_))
+    values = {RECALL: 100 * float(np.nanmean(recall)), CALIBRATION: 100 * error}
+    classes = np.unique(labels[labels >= 0])
+    if len(classes) == len(model.classes_) == len(np.unique(truth)) == 2:
+        values[AUC] = 100 * float(roc_auc_score(truth == model.classes_[1], P[:, 1]))
+    return values
 
 
 def homophily_of(graph: str) -> float:

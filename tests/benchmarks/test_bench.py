@@ -78,6 +78,7 @@ def test_selection_draws_a_share_of_the_labels(run, tmp_path):
     selection(run, tmp_path, "--methods", "graph-free ridge", "--draws", "2", "--share", "0.5")
     page = (tmp_path / "r" / "selection.md").read_text(encoding="utf-8")
     assert "| digits | 0.5 of all | 9" in page
+    assert "| digits, 0.5 of all | graph-free ridge | 9" in page
     records = [json.loads(line) for line in (tmp_path / "s.jsonl").read_text().splitlines()]
     assert [record["values"]["labels"] for record in records] == [898, 898]
 
@@ -101,8 +102,9 @@ def test_runs_that_failed_are_counted_and_compared_with_nothing(run, tmp_path, m
     selection(run, tmp_path, "--methods", "labelspreading,graph-free ridge", "--draws", "2", "--seed", "3")
     page = (tmp_path / "r" / "selection.md").read_text(encoding="utf-8")
     assert "seeds 3–4. Some runs failed" in page
-    (row,) = (line for line in page.splitlines() if line.startswith("| digits"))
+    (row,) = (line for line in page.splitlines() if line.startswith("| digits |"))
     assert row.count("(1 of 2 draws)") == 1
+    assert page.count("(1 of 2 draws)") == 1 + 2
     records = [json.loads(line) for line in (tmp_path / "s.jsonl").read_text().splitlines()]
     spread, ridge = (
         next(r["values"]["accuracy"] for r in records if r["seed"] == 3 and r["settings"]["method"] == method)

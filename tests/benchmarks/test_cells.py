@@ -1,5 +1,7 @@
 """Methods that are compared with AutoClassifier, draws of labels, and values of cells."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -18,6 +20,7 @@ from benchmarks.accuracy.cells import (
     score_calibration,
     score_coverage,
     score_draw,
+    score_quality,
     split_of,
 )
 from reproduction.spec import Cell, build, dataset_of
@@ -83,6 +86,31 @@ def test_a_draw_is_scored_on_its_test_nodes():
     test = split["test"]
     assert values["accuracy"] == pytest.approx(100 * (model.transduction_ == data.labels)[test].mean())
     assert values["labels"] == 200
+    # classes of digits are of similar size
+    assert values["recall"] == pytest.approx(values["accuracy"], abs=1.0)
+    assert 0 < values["calibration_error"] < 100
+    assert "auc" not in values
+
+
+def test_the_public_split_is_scored_with_its_budget():
+    cell = public_cell("karate", "LabelSpreading", "train")
+    data = dataset_of("karate")
+    assert cell.split == "public"
+    public = type(data)(**{**vars(data), "splits": {"public": data.splits["default"]}})
+    assert split_of(public, cell.split, 7) is public.splits["public"]
+
+
+def test_quality_of_predictions_by_hand():
+    P = np.array([[0.9, 0.1], [0.6, 0.4], [0.7, 0.3], [0.2, 0.8], [0.5, 0.5]])
+    model = SimpleNamespace(classes_=np.array([0, 1]), label_distributions_=P, transduction_=P.argmax(axis=1))
+    values = score_quality(model, np.array([0, 0, 1, 1, -1]), np.arange(4))
+    # bins 0.9, 0.6, 0.7 and 0.8 hold one node each
+    assert values["calibration_error"] == pytest.approx(100 * (0.1 + 0.4 + 0.7 + 0.2) / 4)
+    assert values["recall"] == pytest.approx(75.0)
+    assert values["auc"] == pytest.approx(75.0)
+    # a class is missing among the test nodes, or there are three
+    for labels, test in (([0, 0, 1, 1, -1], [2, 3]), ([0, 1, 1, 2, -1], [0, 1, 2])):
+        assert "auc" not in score_quality(model, np.array(labels), np.array(test))
 
 
 @pytest.mark.parametrize(
