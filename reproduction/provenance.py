@@ -19,6 +19,7 @@ _PACKAGES = (
         for package in ("datasets", "evaluation", "graph", "methods", "operators", "selection", "torch")
     ),
     "benchmarks.accuracy",
+    "benchmarks.rivals",
     "reproduction",
 )
 _DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)

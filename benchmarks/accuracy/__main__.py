@@ -12,13 +12,25 @@ from gssl.cli.options import UserPath, exit_on_error
 @click.option(
     "--graphs", metavar="A,B,…", help="Names as in gssl datasets list; each bench has its own.", default=""
 )
-@click.option("--methods", metavar="A,B,…", help="Not for suggest; each bench has its own.", default="")
+@click.option(
+    "--methods",
+    metavar="A,B,…",
+    help="Not for suggest; each bench has its own. The networks GCN and SAGE are run only if named; they "
+    "need torch.",
+    default="",
+)
 @click.option("--draws", type=click.IntRange(min=1), default=10, show_default=True, help="Draws of labels.")
 @click.option(
     "--per-class",
     type=click.IntRange(min=1),
     metavar="N",
     help="For selection: draw N labels per class on every graph instead of its own splits.",
+)
+@click.option(
+    "--share",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    metavar="S",
+    help="For selection: draw this share of all labelled nodes at random, such as 0.1, and test on the rest.",
 )
 @click.option("--quick", is_flag=True, help="Two draws only.")
 @click.option("--out", type=UserPath(), help="A folder for a Markdown page.")
@@ -35,6 +47,7 @@ def main(what: str, quick: bool, draws: int, **options: Any) -> None:
     Examples:
       python -m benchmarks.accuracy selection --records selection.jsonl
       python -m benchmarks.accuracy selection --per-class 1 --graphs graphs/cora_ml --methods auto,GGCM
+      python -m benchmarks.accuracy selection --share 0.1 --graphs planetoid/pubmed --methods auto,trees,GCN
       python -m benchmarks.accuracy calibration --graphs planetoid/cora,graphs/amazon_photo
       python -m benchmarks.accuracy conformal --draws 20 --out results
       python -m benchmarks.accuracy suggest --quick

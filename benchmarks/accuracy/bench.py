@@ -24,9 +24,17 @@ from benchmarks.accuracy.cells import (
     draws_of,
     find_methods,
     homophily_of,
+    how_drawn,
     public_cell,
 )
-from benchmarks.accuracy.standing import Score, public_grid, rank_methods, standing_grid, verdict_texts
+from benchmarks.accuracy.standing import (
+    Score,
+    public_grid,
+    quality_grid,
+    rank_methods,
+    standing_grid,
+    verdict_texts,
+)
 from benchmarks.accuracy.tables import Grid, calibration_grid, coverage_grid, curve_grid
 from benchmarks.accuracy.worth import (
     CalibrationRecord,
@@ -58,8 +66,11 @@ def run_bench(what: str, graphs: tuple[str, ...], **options: Any) -> None:
         "suggest": (run_suggest, ("cora",)),
     }
     run, default = runs[what]
-    if options.get("per_class") and what != "selection":
-        raise ValueError(f"{what} draws its own labels: leave --per-class out.")
+    drawn = [name for name in ("per_class", "share") if options.get(name)]
+    if drawn and what != "selection":
+        raise ValueError(f"{what} draws its own labels: leave --{drawn[0].replace('_', '-')} out.")
+    if len(drawn) > 1:
+        raise ValueError("--per-class and --share draw labels in different ways: give one of them.")
     if what == "suggest":
         for name in ("methods", "records"):
             if options.get(name):
@@ -81,6 +92,12 @@ class Bench:
     methods: tuple[str, ...] = ()
     # None: use the splits of each graph
     per_class: int | None = None
+    share: float | None = None
+
+    @property
+    def how(self) -> str:
+        """How labels are drawn on every graph; empty if by the splits of each graph."""
+        return how_drawn(self.per_class, self.share)
 
     def data(self, terminal: Terminal) -> Iterator[tuple[str, Dataset]]:
         """Load the graphs one by one, with feature rows that sum to one; report missing ones."""
@@ -143,7 +160,7 @@ def run_selection(bench: Bench, terminal: Terminal) -> None:
         here = []
         for graph, data in bench.data(terminal):
             here.append(graph)
-            if graph in PUBLIC and bench.per_class is None:
+            if graph in PUBLIC and not bench.how:
                 for budget in BUDGETS:
                     cells = [(name, public_cell(graph, name, budget)) for name in names]
                     # deterministic methods need one run
@@ -151,11 +168,11 @@ def run_selection(bench: Bench, terminal: Terminal) -> None:
                         (m, c, list(bench.seeds()) if c.random else [0]) for m, c in cells
                     ]
             else:
-                seeds = list(bench.seeds()) if bench.per_class else draws_of(data, bench.seeds())
+                seeds = list(bench.seeds()) if bench.how else draws_of(data, bench.seeds())
                 if not seeds:
                     terminal.say(f"skipped: {graph} has no fixed splits of {bench.seeds_text()}")
                     continue
-                drawn += [(graph, name, drawn_cell(graph, name, bench.per_class), seeds) for name in names]
+                drawn += [(graph, name, drawn_cell(graph, name, bench.how), seeds) for name in names]
         rows = [(cell, seeds) for cells in public.values() for _, cell, seeds in cells]
         rows += [(cell, seeds) for *_, cell, seeds in drawn]
         run_missing([Job(cell, seed) for cell, seeds in rows for seed in seeds], store, terminal)
@@ -167,12 +184,15 @@ def run_selection(bench: Bench, terminal: Terminal) -> None:
         scores = _scores(drawn, store)
     grids = [public_grid(by_budget, bench.seeds_text())] if by_budget else []
     notes: list[str] = []
+    splits = {graph: cell.split for graph, _, cell, _ in drawn}
     if scores:
-        graphs = [graph for graph in here if bench.per_class or graph not in PUBLIC]
+        graphs = [graph for graph in here if bench.how or graph not in PUBLIC]
         standing = rank_methods(scores, [(graph, homophily_of(graph)) for graph in graphs])
-        splits = {graph: cell.split for graph, _, cell, _ in drawn}
         grids.append(standing_grid(standing, splits, bench.seeds_text()))
         notes = verdict_texts(standing)
+    rated = [*by_budget, *((splits[score.graph], score) for score in scores)]
+    if rated:
+        grids.append(quality_grid(rated, bench.seeds_text()))
     bench.finish("selection", grids, notes, terminal)
 
 
@@ -180,9 +200,12 @@ def _scores(rows: Iterable[tuple[str, str, Cell, list[int]]], store: Store) -> l
     """Read the stored runs of each cell; a cell whose runs all failed has no score."""
     scores = []
     for graph, method, cell, seeds in rows:
-        accuracies = {s: values["accuracy"] for s in seeds if (values := store.values(cell, s)) is not None}
-        if accuracies:
-            scores.append(Score(graph, method, tuple(accuracies.values()), tuple(accuracies), len(seeds)))
+        found = {s: values for s in seeds if (values := store.values(cell, s)) is not None}
+        if found:
+            accuracies = tuple(values["accuracy"] for values in found.values())
+            scores.append(
+                Score(graph, method, accuracies, tuple(found), len(seeds), values=tuple(found.values()))
+            )
     return scores
 
 

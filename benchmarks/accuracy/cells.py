@@ -1,4 +1,4 @@
-"""AutoClassifier and fixed methods on the same draws of labels, as resumable cells."""
+"""AutoClassifier, fixed methods and rivals on the same draws of labels, as resumable cells."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict
@@ -6,10 +6,12 @@ from types import MappingProxyType
 from typing import Any
 
 import numpy as np
+from sklearn.metrics import roc_auc_score
 
 from benchmarks.accuracy.worth import CalibrationRecord, CoverageRecord, judge_calibration, judge_coverage
+from benchmarks.rivals.trees import NeighbourTrees
 from gssl.datasets import Dataset, draw_random, draw_split
-from gssl.evaluation import compare
+from gssl.evaluation import Record, compare, confusion_matrix, expected_calibration_error, reliability
 from gssl.graph import edge_homophily
 from gssl.selection import AutoClassifier, CalibratedClassifier
 from reproduction.spec import BUDGETS, CITATIONS, Cell, build, dataset_of, measure, part
@@ -17,6 +19,8 @@ from reproduction.spec import BUDGETS, CITATIONS, Cell, build, dataset_of, measu
 PER_CLASS = 20
 AUTO = "auto"
 GRAPH_FREE = "graph-free ridge"
+# names of values of a draw beside its accuracy
+RECALL, AUC, CALIBRATION = "recall", "auc", "calibration_error"
 # edge homophily below which a graph counts as heterophilous
 HETEROPHILOUS = 0.5
 PUBLIC = tuple(CITATIONS.values())
@@ -43,6 +47,12 @@ def _embedded(embedder: str, head: str = "logistic") -> dict[str, Any]:
     return {"method": "EmbeddingClassifier", "params": {"embedder": {"method": embedder}, "head": head}}
 
 
+def _network(name: str) -> dict[str, Any]:
+    """Return a network of two layers, whose last epoch is kept."""
+    layers = {"hidden": 64, "depth": 2, "dropout": 0.5}
+    return {"method": name, "params": {**layers, "epochs": 200, "learning_rate": 0.01, "weight_decay": 5e-4}}
+
+
 METHODS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
     {
         AUTO: {"method": "AutoClassifier"},
@@ -57,34 +67,45 @@ METHODS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
         "LabelSpreading": {"method": "LabelSpreading"},
         "LabelPropagation": {"method": "LabelPropagation"},
         "CorrectAndSmooth": {"method": "CorrectAndSmooth"},
+        "trees": {"method": "NeighbourTrees"},
+        "GCN": _network("GCN"),
+        "SAGE": _network("GraphSAGE"),
     }
 )
+# methods that need torch and minutes on a large graph, so they are run only if named
+NETWORKS = ("GCN", "SAGE")
 # methods that depend on a seed in addition to the draw of labels
-_RANDOM = frozenset({"OGC"})
-for _kind in (AutoClassifier, CalibratedClassifier):
+_RANDOM = frozenset({"OGC", "trees", *NETWORKS})
+for _kind in (AutoClassifier, CalibratedClassifier, NeighbourTrees):
     part(_kind)
 
 
 def find_methods(names: Iterable[str]) -> dict[str, Mapping[str, Any]]:
-    """Return the settings of some methods, ignoring case; of all methods if none are named."""
+    """Return the settings of some methods, ignoring case; of all but the networks if none are named."""
     spelt = {name.casefold(): name for name in METHODS}
     wanted = [name.strip() for name in names if name.strip()]
     unknown = [name for name in wanted if name.casefold() not in spelt]
     if unknown:
         raise ValueError(f"there is no method {unknown[0]!r} here: there are {', '.join(METHODS)}.")
-    chosen = [spelt[name.casefold()] for name in wanted] or list(METHODS)
+    chosen = [spelt[name.casefold()] for name in wanted] or [name for name in METHODS if name not in NETWORKS]
     return {name: METHODS[name] for name in chosen}
 
 
 def public_cell(graph: str, method: str, budget: str) -> Cell:
     """Return the cell of a method on the public split of a graph."""
-    return Cell("classifier", graph, METHODS[method], budget=budget, random=method in _RANDOM)
+    return Cell("drawn", graph, METHODS[method], budget=budget, random=method in _RANDOM)
 
 
-def drawn_cell(graph: str, method: str, per_class: int | None = None) -> Cell:
+def drawn_cell(graph: str, method: str, how: str = "") -> Cell:
     """Return the cell of a method on draws of a graph's labels; the seed is the draw."""
-    how = protocol(dataset_of(graph)) if per_class is None else f"{per_class} per class"
-    return Cell("drawn", graph, METHODS[method], split=how)
+    return Cell("drawn", graph, METHODS[method], split=how or protocol(dataset_of(graph)))
+
+
+def how_drawn(per_class: int | None, share: float | None) -> str:
+    """Return how labels are drawn on every graph; empty if by the splits of each graph."""
+    if share is not None:
+        return f"{share:g} of all"
+    return "" if per_class is None else f"{per_class} per class"
 
 
 def protocol(data: Dataset) -> str:
@@ -93,9 +114,14 @@ def protocol(data: Dataset) -> str:
 
 
 def split_of(data: Dataset, how: str, draw: int) -> Mapping[str, np.ndarray]:
-    """Return a fixed split, a number of labels of each class, or the same total drawn at random."""
+    """Return a fixed split, some labels of each class, or their total or a share of all drawn at random."""
+    if how == "public":
+        return data.splits[how]
     if how == "folds":
         return data.splits[f"fold{draw}"]
+    if how.endswith("of all"):
+        n_train = round(float(how.split()[0]) * np.count_nonzero(data.labels >= 0))
+        return draw_random(data.labels, n_train, random_state=draw)
     if how == "at random":
         return draw_random(data.labels, PER_CLASS * data.n_classes, random_state=draw)
     return draw_split(data.labels, int(how.split()[0]), random_state=draw)
@@ -113,8 +139,30 @@ def score_draw(cell: Cell, seed: int) -> dict[str, float]:
     """Fit a classifier to one draw of labels and score it on the draw's test nodes."""
     data = dataset_of(cell.dataset)
     models = {cell.settings["method"]: build(cell.settings, seed)}
-    record = compare(models, data, [split_of(data, cell.split, seed)], parts=BUDGETS[cell.budget])[0]
-    return {"accuracy": 100 * record.accuracy, "labels": record.n_labels, "iterations": record.n_iter}
+    split = split_of(data, cell.split, seed)
+    values: dict[str, float] = {}
+
+    def keep(record: Record, model: Any) -> None:
+        values.update(accuracy=100 * record.accuracy, labels=record.n_labels, iterations=record.n_iter)
+        values.update(score_quality(model, data.labels, split["test"]))
+
+    compare(models, data, [split], parts=BUDGETS[cell.budget], on_record=keep)
+    return values
+
+
+def score_quality(model: Any, labels: np.ndarray, test: np.ndarray) -> dict[str, float]:
+    """Return the mean recall over classes and the calibration error, and the AUC of two classes, in percent.
+
+    The AUC is left out if the test nodes or the known labels are of one class.
+    """
+    truth, P = labels[test], model.label_distributions_[test]
+    recall = confusion_matrix(truth, model.transduction_[test]).recall
+    error = expected_calibration_error(reliability(truth, P, model.classes_))
+    values = {RECALL: 100 * float(np.nanmean(recall)), CALIBRATION: 100 * error}
+    classes = np.unique(labels[labels >= 0])
+    if len(classes) == len(model.classes_) == len(np.unique(truth)) == 2:
+        values[AUC] = 100 * float(roc_auc_score(truth == model.classes_[1], P[:, 1]))
+    return values
 
 
 def homophily_of(graph: str) -> float:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from benchmarks.accuracy.cells import AUTO, GRAPH_FREE, HETEROPHILOUS
+from benchmarks.accuracy.cells import AUC, AUTO, CALIBRATION, GRAPH_FREE, HETEROPHILOUS, RECALL
 from benchmarks.accuracy.tables import Grid
 
 # points by which the automatic choice may be below the classifier without a graph
@@ -17,7 +17,7 @@ class Score:
     """One method on one graph over some draws: accuracies in percent, in the order of the draws.
 
     ``draws`` are the numbers of the draws, counted from zero if empty. ``wanted`` is the number of requested
-    draws, which is larger if runs failed.
+    draws, which is larger if runs failed. ``values`` are all values of each draw.
     """
 
     graph: str
@@ -25,21 +25,12 @@ class Score:
     accuracies: tuple[float, ...]
     draws: tuple[int, ...] = ()
     wanted: int = 0
+    values: tuple[Mapping[str, float], ...] = ()
 
     @property
     def by_draw(self) -> dict[int, float]:
         """The accuracy of each draw."""
         return dict(zip(self.draws or range(len(self.accuracies)), self.accuracies, strict=True))
-
-    @property
-    def mean(self) -> float:
-        """The mean over draws."""
-        return float(np.mean(self.accuracies))
-
-    @property
-    def spread(self) -> float:
-        """The standard deviation between draws."""
-        return float(np.std(self.accuracies))
 
 
 @dataclass(frozen=True)
@@ -177,6 +168,21 @@ def standing_grid(standing: Standing, splits: Mapping[str, str], seeds: str) -> 
     )
 
 
+def quality_grid(scores: Iterable[tuple[str, Score]], seeds: str) -> Grid:
+    """Tabulate mean recall, AUC and calibration error of scores, a row for each graph, labels and method."""
+    names = {RECALL: "mean recall %", AUC: "AUC %", CALIBRATION: "calibration error"}
+    rows = []
+    for labels, score in scores:
+        found = [[values[name] for values in score.values if name in values] for name in names]
+        texts = (_mean_text(numbers, score.wanted) for numbers in found)
+        rows.append((f"{score.graph}, {labels}", score.method, *texts))
+    title = (
+        "Mean recall over classes, area under the ROC curve of two classes, and expected calibration error "
+        f"in points (10 bins) on the test nodes, mean ± standard deviation between draws, {seeds}."
+    )
+    return Grid(title, ("graph, labels", "method", *names.values()), tuple(rows))
+
+
 def verdict_texts(standing: Standing) -> list[str]:
     """Return each condition on the automatic choice as text, with its outcome."""
     outcomes = {True: "holds", False: "missed", None: "not run"}
@@ -184,6 +190,11 @@ def verdict_texts(standing: Standing) -> list[str]:
 
 
 def _text(score: Score) -> str:
-    n_draws = len(score.accuracies)
-    text = f"{score.mean:.1f}" if n_draws == 1 else f"{score.mean:.1f} ± {score.spread:.1f}"
-    return text if n_draws >= score.wanted else f"{text} ({n_draws} of {score.wanted} draws)"
+    return _mean_text(score.accuracies, score.wanted)
+
+
+def _mean_text(values: Sequence[float], wanted: int) -> str:
+    if not values:
+        return _NONE
+    text = f"{np.mean(values):.1f}" if len(values) == 1 else f"{np.mean(values):.1f} ± {np.std(values):.1f}"
+    return text if len(values) >= wanted else f"{text} ({len(values)} of {wanted} draws)"

@@ -74,6 +74,22 @@ def test_selection_goes_on_where_it_stopped(run, tmp_path, counted):
     assert "not run: auto: where edge homophily is below 0.5" in again.stdout
 
 
+def test_selection_draws_a_share_of_the_labels(run, tmp_path):
+    selection(run, tmp_path, "--methods", "graph-free ridge", "--draws", "2", "--share", "0.5")
+    page = (tmp_path / "r" / "selection.md").read_text(encoding="utf-8")
+    assert "| digits | 0.5 of all | 9" in page
+    assert "| digits, 0.5 of all | graph-free ridge | 9" in page
+    records = [json.loads(line) for line in (tmp_path / "s.jsonl").read_text().splitlines()]
+    assert [record["values"]["labels"] for record in records] == [898, 898]
+
+
+def test_labels_are_drawn_in_one_way(run):
+    both = run("selection", "--graphs", "digits", "--per-class", "5", "--share", "0.5", ok=False)
+    assert "--per-class and --share draw labels in different ways" in both.stderr
+    other = run("calibration", "--graphs", "digits", "--share", "0.5", ok=False)
+    assert "leave --share out" in other.stderr
+
+
 def test_runs_that_failed_are_counted_and_compared_with_nothing(run, tmp_path, monkeypatch):
     original = MEASURES["drawn"]
 
@@ -86,8 +102,9 @@ def test_runs_that_failed_are_counted_and_compared_with_nothing(run, tmp_path, m
     selection(run, tmp_path, "--methods", "labelspreading,graph-free ridge", "--draws", "2", "--seed", "3")
     page = (tmp_path / "r" / "selection.md").read_text(encoding="utf-8")
     assert "seeds 3–4. Some runs failed" in page
-    (row,) = (line for line in page.splitlines() if line.startswith("| digits"))
+    (row,) = (line for line in page.splitlines() if line.startswith("| digits |"))
     assert row.count("(1 of 2 draws)") == 1
+    assert page.count("(1 of 2 draws)") == 1 + 2
     records = [json.loads(line) for line in (tmp_path / "s.jsonl").read_text().splitlines()]
     spread, ridge = (
         next(r["values"]["accuracy"] for r in records if r["seed"] == 3 and r["settings"]["method"] == method)
@@ -120,8 +137,8 @@ def test_suggest_refuses_what_it_has_no_use_for(run, option):
 
 
 def test_selection_refuses_unknown_methods(run, tmp_path):
-    result = run("selection", "--graphs", "digits", "--methods", "gcn", ok=False)
-    assert "there is no method 'gcn' here" in result.stderr
+    result = run("selection", "--graphs", "digits", "--methods", "gin", ok=False)
+    assert "there is no method 'gin' here" in result.stderr
 
 
 def test_calibration_of_the_automatic_choice_is_kept(run, tmp_path, counted):

@@ -1,5 +1,7 @@
 """Methods that are compared with AutoClassifier, draws of labels, and values of cells."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -12,26 +14,38 @@ from benchmarks.accuracy.cells import (
     draws_of,
     find_methods,
     homophily_of,
+    how_drawn,
     protocol,
     public_cell,
     score_calibration,
     score_coverage,
     score_draw,
+    score_quality,
     split_of,
 )
-from reproduction.spec import Cell, dataset_of
+from reproduction.spec import Cell, build, dataset_of
 
 
 def test_methods_by_name():
-    assert list(find_methods([])) == list(METHODS)
+    assert list(find_methods([])) == [name for name in METHODS if name not in ("GCN", "SAGE")]
+    assert list(find_methods(["sage", "Trees"])) == ["SAGE", "trees"]
     assert list(find_methods(["AUTO", " Graph-free Ridge"])) == ["auto", "graph-free ridge"]
-    with pytest.raises(ValueError, match="no method 'GCN' here: there are auto, graph-free ridge"):
-        find_methods(["GCN"])
+    with pytest.raises(ValueError, match="no method 'GIN' here: there are auto, graph-free ridge"):
+        find_methods(["GIN"])
+
+
+@pytest.mark.parametrize("name", ["GCN", "SAGE"])
+def test_networks_have_two_layers_and_keep_the_last_of_200_epochs(name):
+    pytest.importorskip("torch_geometric")
+    model = build(METHODS[name], 3)
+    assert (model.epochs, model.learning_rate, model.weight_decay, model.random_state) == (200, 0.01, 5e-4, 3)
+    network = model.module(7, 2)
+    assert (network.hidden, network.depth, network.dropout) == (64, 2, 0.5)
 
 
 def test_only_what_is_random_is_run_for_every_seed_of_a_public_split():
     seeds = {name: len(public_cell("planetoid/cora", name, "train").seeds(10)) for name in METHODS}
-    assert {name for name, count in seeds.items() if count == 10} == {"OGC"}
+    assert {name for name, count in seeds.items() if count == 10} == {"OGC", "trees", "GCN", "SAGE"}
     keys = {public_cell("planetoid/cora", "OGC", budget).key(0) for budget in ("train", "train+validation")}
     assert len(keys) == 2
 
@@ -53,7 +67,9 @@ def test_draws_hold_so_many_labels_and_never_a_test_node():
     np.testing.assert_array_equal(np.bincount(data.labels[by_class["train"]]), [20] * 10)
     assert len(at_random["train"]) == 200
     assert len(set(np.bincount(data.labels[at_random["train"]]))) > 1
-    for split in (by_class, at_random):
+    tenth = split_of(data, how_drawn(None, 0.1), 5)
+    assert (len(tenth["train"]), len(tenth["test"])) == (180, 1617)
+    for split in (by_class, at_random, tenth):
         assert not set(split["train"]) & set(split["test"])
 
 
@@ -70,6 +86,31 @@ def test_a_draw_is_scored_on_its_test_nodes():
     test = split["test"]
     assert values["accuracy"] == pytest.approx(100 * (model.transduction_ == data.labels)[test].mean())
     assert values["labels"] == 200
+    # classes of digits are of similar size
+    assert values["recall"] == pytest.approx(values["accuracy"], abs=1.0)
+    assert 0 < values["calibration_error"] < 100
+    assert "auc" not in values
+
+
+def test_the_public_split_is_scored_with_its_budget():
+    cell = public_cell("karate", "LabelSpreading", "train")
+    data = dataset_of("karate")
+    assert cell.split == "public"
+    public = type(data)(**{**vars(data), "splits": {"public": data.splits["default"]}})
+    assert split_of(public, cell.split, 7) is public.splits["public"]
+
+
+def test_quality_of_predictions_by_hand():
+    P = np.array([[0.9, 0.1], [0.6, 0.4], [0.7, 0.3], [0.2, 0.8], [0.5, 0.5]])
+    model = SimpleNamespace(classes_=np.array([0, 1]), label_distributions_=P, transduction_=P.argmax(axis=1))
+    values = score_quality(model, np.array([0, 0, 1, 1, -1]), np.arange(4))
+    # bins 0.9, 0.6, 0.7 and 0.8 hold one node each
+    assert values["calibration_error"] == pytest.approx(100 * (0.1 + 0.4 + 0.7 + 0.2) / 4)
+    assert values["recall"] == pytest.approx(75.0)
+    assert values["auc"] == pytest.approx(75.0)
+    # a class is missing among the test nodes, or there are three
+    for labels, test in (([0, 0, 1, 1, -1], [2, 3]), ([0, 1, 1, 2, -1], [0, 1, 2])):
+        assert "auc" not in score_quality(model, np.array(labels), np.array(test))
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ from benchmarks.accuracy.standing import (
     Standing,
     Verdict,
     public_grid,
+    quality_grid,
     rank_methods,
     standing_grid,
     verdict_texts,
@@ -30,7 +31,6 @@ def test_means_are_over_draws_first_and_then_over_graphs():
     standing = rank_methods(given, [("g", 0.8), ("h", 0.9)])
     assert standing.means == (("auto", 65.5), ("OGC", 64.0))
     assert standing.averaged == ("g", "h")
-    assert [score.spread for score in standing.scores] == [1.0, 0.0, 4.0, 0.0]
 
 
 def test_methods_are_compared_on_the_draws_that_all_have():
@@ -104,6 +104,22 @@ def test_a_graph_has_a_row_and_the_mean_is_the_last():
         "| g | folds | 82.0 ± 1.0 |",
         "| mean of 1 |  | 82.0 |",
     ]
+
+
+def test_the_table_of_quality_averages_what_each_draw_has():
+    draws = (
+        {"recall": 60.0, "auc": 70.0, "calibration_error": 3.0},
+        {"recall": 70.0, "calibration_error": 5.0},
+    )
+    old = Score("g", "SGC", (81.0,))
+    grid = quality_grid(
+        [("folds", Score("g", "OGC", (81.0, 83.0), wanted=2, values=draws)), ("folds", old)], "seeds 0–1"
+    )
+    assert grid.headings == ("graph, labels", "method", "mean recall %", "AUC %", "calibration error")
+    assert grid.rows == (
+        ("g, folds", "OGC", "65.0 ± 5.0", "70.0 (1 of 2 draws)", "4.0 ± 1.0"),
+        ("g, folds", "SGC", "–", "–", "–"),
+    )
 
 
 def test_verdicts_are_said_as_they_are():
