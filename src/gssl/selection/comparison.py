@@ -8,7 +8,7 @@ from scipy.sparse import csr_array
 from gssl.graph.facts import closure
 from gssl.scale.execution import Execution
 from gssl.selection.candidates import default_candidates
-from gssl.selection.ensemble import Ensemble, Targets
+from gssl.selection.ensemble import Ensemble, FittedEnsemble, Targets
 from gssl.selection.filtered_rows import FilteredRows, product_limit
 from gssl.selection.hidden_labels import HiddenAnswers
 from gssl.selection.trial import Member, Trial, near_best, try_all, untried
@@ -68,6 +68,10 @@ class Comparison:
     def ensemble(self, members: Sequence[Member]) -> Ensemble:
         """Return the average of some members."""
         return Ensemble(self.tables, members, product_limit(self.tables.execution))
+
+    def fitted(self, members: Sequence[Member]) -> FittedEnsemble:
+        """Return the average of some members, fitted to all answers."""
+        return FittedEnsemble(self.ensemble(members), self.targets(), self.hidden.labels, 1.0)
 
     def targets(self, fold: np.ndarray | None = None, members: Sequence[Member] = ()) -> Targets:
         """Return the labels except those of a fold; softmax maps are refitted without them, too."""

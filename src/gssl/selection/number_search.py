@@ -146,19 +146,24 @@ def select_for_numbers(
 
     board: list[Entry] = []
     chosen: list[Trial] = []
-    average, gain, alone, fitted = None, None, np.zeros(len(Y)), np.zeros(A.shape[0])
+    average, gain, fitted = None, None, np.zeros(A.shape[0])
     if views:
         comparison = Comparison(views, A, hidden, depth, execution, deadline, hidden.nodes[:0])
         with step("comparing models"):
             trials, chosen = comparison.compare()
-        average = FittedEnsemble(comparison.ensemble(chosen), comparison.targets(), hidden.labels, 1.0)
-        alone = held_out_average(average)
+        # what products of columns explain, neighbours may explain as well
+        plain = [trial for trial in trials if trial.kind != "products"]
+        sets = [chosen] if len(plain) == len(trials) else [chosen, near_best(plain)]
+        averages = [comparison.fitted(members) for members in sets]
+        halves = [half(held_out_average(each)) for each in averages]
+        best = int(np.argmax([hidden.score(each.held_out)[0] for each in halves]))
+        average, linear, chosen = averages[best], halves[best], sets[best]
         fitted = average.ensemble.logits([average.fit])[:, 0, 0].astype(np.float64)
-        fitted[hidden.nodes] = alone
+        fitted[hidden.nodes] = Y - linear.residuals.e
         board += tabulate_trials(trials, chosen)
-    linear = half(alone)
-    if views:
         gain = _graph_gain(comparison, trials, linear.held_out, hidden)
+    else:
+        linear = half(np.zeros(len(Y)))
     trees, boosted, weight = None, None, 0.0
     if perf_counter() <= deadline:
         start = perf_counter()
@@ -208,8 +213,7 @@ def _graph_gain(
     plain = [trial for trial in trials if not trial.filter.uses_graph and trial.kind != "links"]
     if hidden.few or not plain:
         return None
-    without = FittedEnsemble(comparison.ensemble(near_best(plain)), comparison.targets(), hidden.labels, 1.0)
-    Y = hidden.labels.Y[:, 0]
+    without, Y = comparison.fitted(near_best(plain)), hidden.labels.Y[:, 0]
     squares = np.square(Y - held_out_average(without)) - np.square(Y - held_out)
     return float(squares.mean() / Y.var()), float(squares.std() / (Y.var() * np.sqrt(len(Y))))
 
