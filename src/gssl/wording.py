@@ -89,6 +89,17 @@ def counted(number: int, what: str) -> str:
     return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
+def write_number(number: float) -> str:
+    """Format a number for people: four digits, and separators of thousands instead of powers of ten.
+
+    Examples
+    --------
+    >>> write_number(46740.51), write_number(0.012346), write_number(1.5)
+    ('46,741', '0.01235', '1.5')
+    """
+    return f"{number:,.0f}" if 1e3 <= abs(number) < 1e15 else f"{number:.4g}"
+
+
 def write_size(n_bytes: int) -> str:
     """Format a number of bytes in a suitable unit: ``2.5 GB``."""
     units = ((10**12, "TB"), (10**9, "GB"), (10**6, "MB"))

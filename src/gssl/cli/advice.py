@@ -1,8 +1,11 @@
 """``gssl check``, ``suggest``, ``why`` and ``audit``: advice about a graph and its labels."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from gssl.cli.console import Terminal
 from gssl.cli.run import Run
@@ -10,7 +13,7 @@ from gssl.evaluation import graph_health, held_out_if_known
 from gssl.io import write_columns
 from gssl.io.table_writing import check_outputs
 from gssl.report import health_table, suggestion_table
-from gssl.selection import audit, learning_curve, suggestions, why
+from gssl.selection import NumberAudit, audit, learning_curve, suggestions, why
 from gssl.wording import counted
 
 _SHOWN = 10
@@ -21,10 +24,14 @@ def run_check(run: Run) -> None:
     terminal = run.terminal
     terminal.plan = ("reading", run.choice.stage)
     model, problem = run.prepare()
-    X = problem.features
-    health = graph_health(problem.adjacency, problem.y, None if X is None else X.shape[1])
+    X, numbers = problem.features, run.inputs.answers == "numbers"
+    # numbers have no classes to count
+    y = np.array(["a number" if known else None for known in problem.given]) if numbers else problem.y
+    health = graph_health(problem.adjacency, y, None if X is None else X.shape[1])
+    if numbers:
+        health = replace(health, homophily=None, label_counts={})
     terminal.out.print(health_table(health))
-    if len(health.label_counts) < 2:
+    if len(health.label_counts) < 2 and not numbers:
         terminal.say(
             "Without labels of two classes, gssl cannot say whether the graph helps: "
             + ("give --labels." if run.inputs.labels is None else "label more nodes.")
@@ -80,7 +87,8 @@ def run_audit(run: Run, out: Path, saved: Path | None) -> None:
         terminal.note(f"{counted(n_left, 'label')} {are} the only one of a class and cannot be judged")
     terminal.say_lines(report.text(_SHOWN))
     terminal.say(report.summary)
-    terminal.say(f"{len(report):,} labels, the most doubtful first: {out}")
+    what = "numbers" if isinstance(report, NumberAudit) else "labels"
+    terminal.say(f"{len(report):,} {what}, the most doubtful first: {out}")
     terminal.finish()
 
 

@@ -122,6 +122,13 @@ _MODEL = click.option(
     type=UserPath(exists=True),
     help="Use a model of gssl classify --save, which holds its tables, instead of fitting one.",
 )
+_NUMBERS = click.option(
+    "--numbers",
+    "answers",
+    flag_value="numbers",
+    default="classes",
+    help="The labels are numbers, as for gssl regress.",
+)
 _METHOD = click.option("--method", type=click.Choice(_METHODS), default="auto", show_default=True)
 _OUT = click.option("--out", type=UserPath(), required=True, help="Output: .csv, .tsv, .parquet or .jsonl.")
 _ABSTAIN = click.option(
@@ -286,7 +293,7 @@ def regress(out: Path, report: Path | None, save: Path | None, **given: Any) -> 
 
 
 @app.command()
-@options(_GRAPH, _LABELS, _FEATURES, _METHOD, _MODEL)
+@options(_GRAPH, _LABELS, _NUMBERS, _FEATURES, _METHOD, _MODEL)
 @click.option("--n", type=click.IntRange(min=1), default=20, show_default=True, help="Number of nodes.")
 @click.option(
     "--target",
@@ -315,7 +322,7 @@ def suggest(model: Path | None, n: int, target: float | None, out: Path, **given
 
 @app.command()
 @click.argument("ids", metavar="ID...", nargs=-1, required=True)
-@options(_GRAPH, _LABELS, _FEATURES, _METHOD, _MODEL, _READING, _SEED, RUN_OPTIONS)
+@options(_GRAPH, _LABELS, _NUMBERS, _FEATURES, _METHOD, _MODEL, _READING, _SEED, RUN_OPTIONS)
 def why(ids: tuple[str, ...], model: Path | None, **given: Any) -> None:
     """Explain the predictions of some nodes.
 
@@ -333,7 +340,7 @@ def why(ids: tuple[str, ...], model: Path | None, **given: Any) -> None:
 
 
 @app.command()
-@options(_GRAPH, _LABELS, _FEATURES, _METHOD, _MODEL, _OUT, _READING, _SEED, RUN_OPTIONS)
+@options(_GRAPH, _LABELS, _NUMBERS, _FEATURES, _METHOD, _MODEL, _OUT, _READING, _SEED, RUN_OPTIONS)
 def audit(out: Path, model: Path | None, **given: Any) -> None:
     """Find given labels that look wrong.
 
@@ -426,7 +433,7 @@ def embed(depth: int | None, dimensions: str, out: Path, **given: Any) -> None:
 
 
 @app.command()
-@options(_GRAPH, _LABELS, _FEATURES, _TIME_BUDGET, _MEMORY, _READING, RUN_OPTIONS)
+@options(_GRAPH, _LABELS, _NUMBERS, _FEATURES, _TIME_BUDGET, _MEMORY, _READING, RUN_OPTIONS)
 def check(**given: Any) -> None:
     """Check a graph, and say whether it helps.
 

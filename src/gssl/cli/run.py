@@ -186,9 +186,7 @@ class Run:
             return model, problem
         saved, inputs = self.load(path), self.inputs
         if saved.problem is None and not from_tables:
-            raise ValueError(
-                f"{path} was saved without its data: save it with gssl classify --save, or leave out --model."
-            )
+            raise ValueError(f"{path} was saved without its data: save it with --save, or leave out --model.")
         if saved.problem is not None and not inputs.tables:
             return saved.model, saved.problem
         if saved.problem is not None and (inputs.edges, inputs.graph, inputs.knn) == (None, None, None):

@@ -95,6 +95,11 @@ class GraphRegressor(RegressorMixin, GraphModel):
         return answers
 
     @property
+    def held_out_errors(self) -> np.ndarray:
+        """By how much predictions without their own number miss the known ones."""
+        return np.asarray(self._known_values - self.transduction_[self._fit_codes != UNLABELLED])
+
+    @property
     def fit_values(self) -> np.ndarray:
         """The number of every node in fit, NaN where there was none."""
         values = np.full(len(self._fit_codes), np.nan)

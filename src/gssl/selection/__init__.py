@@ -11,8 +11,9 @@ from gssl.selection.conformal import Coverage, conformal_thresholds, coverage, l
 from gssl.selection.grid_search import search
 from gssl.selection.leaderboard import Entry, Leaderboard
 from gssl.selection.learning_curve import LearningCurve, learning_curve
+from gssl.selection.number_advice import NumberAudit, NumberExplanation
 from gssl.selection.picture import Voice
-from gssl.selection.suggestion import Suggestion, Suggestions, suggest, suggestions
+from gssl.selection.suggestion import NumberSuggestion, Suggestion, Suggestions, suggest, suggestions
 from gssl.selection.why import Explanation, Explanations, why
 
 __all__ = [
@@ -27,6 +28,9 @@ __all__ = [
     "Explanations",
     "Leaderboard",
     "LearningCurve",
+    "NumberAudit",
+    "NumberExplanation",
+    "NumberSuggestion",
     "Suggestion",
     "Suggestions",
     "Voice",

@@ -10,11 +10,13 @@ from scipy.special import softmax
 from gssl.evaluation.holdout import HeldOut, held_out_distributions, held_out_if_known
 from gssl.frames import Tabular
 from gssl.methods.inputs import ids_of_fit
+from gssl.methods.regressor import GraphRegressor
 from gssl.methods.ridge import Ridge, keep_class_mass, leave_one_out
 from gssl.methods.softmax import fit_softmax_map, inverse_temperatures
 from gssl.operators import small_algebra
 from gssl.selection.auto import AutoClassifier
 from gssl.selection.ensemble import FittedEnsemble
+from gssl.selection.number_advice import audit_numbers
 from gssl.selection.why import unwrapped
 
 # rounds of reweighting: labels that look wrong count less in the next round
@@ -133,7 +135,7 @@ def _percent(p: float) -> str:
     return "over 99 %" if p > 0.99 else "under 1 %" if p < 0.01 else f"{100 * p:.0f} %"
 
 
-def audit(model: Any, changes: int = 20, *, held_out: HeldOut | None = None, problem: Any = None) -> Audit:
+def audit(model: Any, changes: int = 20, *, held_out: HeldOut | None = None, problem: Any = None) -> Any:
     r"""Rank given labels by how strongly the model contradicts them when they are hidden.
 
     For ``AutoClassifier``, the prediction without a label has a closed form, also for weighted labels. Labels
@@ -148,7 +150,8 @@ def audit(model: Any, changes: int = 20, *, held_out: HeldOut | None = None, pro
 
     .. math:: \prod_i (1 - \varepsilon)\, p_{i y_i}(t) + \tfrac{\varepsilon}{c - 1} (1 - p_{i y_i}(t)).
 
-    For other models, labels are hidden fold by fold and ranked in the same way, without reweighting.
+    For other models, labels are hidden fold by fold and ranked in the same way, without reweighting. The
+    numbers of a regressor are ranked by how many deviations they are away from predictions without them.
 
     Parameters
     ----------
@@ -164,7 +167,7 @@ def audit(model: Any, changes: int = 20, *, held_out: HeldOut | None = None, pro
 
     Returns
     -------
-    Audit
+    Audit, or NumberAudit for a regressor
 
     Examples
     --------
@@ -178,6 +181,8 @@ def audit(model: Any, changes: int = 20, *, held_out: HeldOut | None = None, pro
     >>> bool(wrong in doubtful.nodes[:10])
     True
     """
+    if isinstance(model, GraphRegressor):
+        return audit_numbers(model, problem)
     if isinstance(changes, bool) or not isinstance(changes, int | np.integer) or changes < 0:
         raise ValueError(f"changes is a number of labels, a whole number from 0 on, not {changes!r}.")
     ids = ids_of_fit(model, problem)

@@ -7,6 +7,7 @@ from typing import Any, Self
 import numpy as np
 from scipy.sparse import csr_array
 
+from gssl.graph import reached_nodes
 from gssl.methods.inputs import check_number
 from gssl.methods.labels import UNLABELLED
 from gssl.methods.neighbourhood import EVERY, Nodes
@@ -17,7 +18,7 @@ from gssl.operators import small_algebra
 from gssl.operators.field import field_operator
 from gssl.scale.execution import Execution, current_execution, without_resume
 from gssl.selection.auto_model import AutoModel
-from gssl.selection.intervals import Intervals
+from gssl.selection.intervals import Intervals, difficulty_columns
 from gssl.selection.number_search import (
     FoldTrees,
     HiddenNumbers,
@@ -96,11 +97,13 @@ class AutoRegressor(AutoModel, GraphRegressor):
     _stored = (
         Stored("held_out_", "float", ("m",)),
         Stored("_number_scale", "float", ("3",)),
+        Stored("_held_out_errors", "float", ("m",)),
         Stored("_linear_residuals", "float", ("m",)),
         Stored("_tree_residuals", "float", ("m",), optional=True),
         # the reach of both halves, the weight of trees, and their rounds
         Stored("_pool", "float", ("4",)),
-        Stored("_interval_widths", "float", ("w",)),
+        Stored("_interval_columns", "float", ("3", "i")),
+        Stored("_interval_scale", "float", ("4",)),
     )
 
     def __init__(
@@ -132,7 +135,9 @@ class AutoRegressor(AutoModel, GraphRegressor):
         execution = current_execution(self)
         if execution.resume is not None and self.time_budget is not None:
             raise ValueError("AutoRegressor: time_budget cannot be combined with resume: leave out one.")
-        self._drop("_tree_residuals")  # _start asks uses_features, which would answer for an earlier fit
+        self._drop(
+            "_tree_residuals", "_pool", "_interval_scale"
+        )  # _start asks uses_features, which would answer for an earlier fit
         X, A, codes = self._start(X, y, adjacency)
         execution.checkpoint(X, A, codes)  # raises if the folder belongs to other inputs
         return self._choose(execution)
@@ -159,7 +164,7 @@ class AutoRegressor(AutoModel, GraphRegressor):
         """Choose models for the stored inputs and numbers, and predict every node."""
         inputs = self._fit_inputs
         deadline = perf_counter() + (np.inf if self.time_budget is None else self.time_budget)
-        self._drop("_tree_residuals")
+        self._drop("_tree_residuals", "_pool", "_interval_scale")
         self.n_iter_ = self.depth
         with small_algebra():
             log = self.scale == "log"
@@ -180,18 +185,26 @@ class AutoRegressor(AutoModel, GraphRegressor):
             self._trees = selection.trees
         rounds = 0 if selection.trees is None else selection.trees.rounds
         self._pool = np.array([*reaches, selection.weight, float(rounds)])
-        Y = selection.hidden.labels.Y[:, 0]
-        intervals = Intervals.fit(Y, selection.held_out, self.interval)
-        self._interval_widths = intervals.widths
+        nodes = selection.hidden.nodes
+        self._held_out_errors = np.abs(selection.hidden.labels.Y[:, 0] - selection.held_out)
+        values, gap, self.informed_ = self._values_of(inputs.X, inputs.A)
+        values[nodes], gap[nodes] = selection.held_out, selection.gap
+        D = difficulty_columns(values, gap, inputs.A, nodes, self._held_out_errors)
+        intervals = Intervals.fit(D[nodes], self._held_out_errors, self.interval)
+        self._interval_columns, self._interval_scale = intervals.columns, intervals.scale
+        answers = self._with_limits(values, intervals.widths(D))
         self._keep_parameters()
-        answers, self.informed_ = self._score_graph(inputs.X, inputs.A)
-        answers[selection.hidden.nodes] = self._with_limits(selection.held_out)
-        self.held_out_ = answers[selection.hidden.nodes, 0]
+        self.held_out_ = answers[nodes, 0]
         self.transduction_, self.intervals_ = answers[:, 0], answers[:, 1:]
         self.explain_ = explain_numbers(
-            selection, self._known_values, self.held_out_, self.intervals_[selection.hidden.nodes], self
+            selection, self._known_values, self.held_out_, self.intervals_[nodes], self
         )
         return self
+
+    @property
+    def held_out_errors(self) -> np.ndarray:
+        """By how much predictions miss the known numbers, or logarithms, in deviations of all of them."""
+        return self._held_out_errors
 
     @property
     def number_scale(self) -> NumberScale:
@@ -219,8 +232,10 @@ class AutoRegressor(AutoModel, GraphRegressor):
     @property
     def knows_nodes(self) -> bool:
         """Whether prediction uses links to the nodes of fit, or their numbers."""
-        pool = getattr(self, "_pool", np.zeros(4))
-        return bool(pool.any()) or "links" in self._kinds() or not self.uses_features
+        # widths of intervals may depend on errors nearby
+        parts = [getattr(self, name, np.zeros(1)) for name in ("_pool", "_interval_scale")]
+        uses = parts[0].any() or parts[1][0] > 0
+        return bool(uses) or "links" in self._kinds() or not self.uses_features
 
     @cached_property
     def _trees(self) -> FoldTrees:
@@ -248,7 +263,17 @@ class AutoRegressor(AutoModel, GraphRegressor):
             )
 
     def _score_graph(self, X: Any, A: csr_array, nodes: Nodes = EVERY) -> tuple[np.ndarray, np.ndarray]:
-        n = A.shape[0]
+        values, gap, informed = self._values_of(X, A)
+        widths = np.full(len(values), self._interval_scale[1])
+        if self._interval_scale[0]:
+            known = np.flatnonzero(self._fit_codes != UNLABELLED)
+            D = difficulty_columns(values, gap, A, known, self._held_out_errors)
+            widths = Intervals(self._interval_columns, self._interval_scale).widths(D)
+        return self._with_limits(values, widths)[nodes], informed[nodes]
+
+    def _values_of(self, X: Any, A: csr_array) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return standardised values, by how much both halves differ, and a mask of informed nodes."""
+        n, gap = A.shape[0], np.zeros(A.shape[0])
         codes = self._grown_codes(n) if self.knows_nodes else None
         values = linear = self._linear_values(X, A)
         near, far, weight, _ = self._pool
@@ -259,8 +284,10 @@ class AutoRegressor(AutoModel, GraphRegressor):
             if weight:
                 boosted = self._trees.values(X, A, linear)
                 boosted += Residuals(self._tree_residuals, far, np.zeros(0)).field(S, known)
+                gap = np.abs(boosted - values)
                 values += weight * (boosted - values)
-        return self._with_limits(values)[nodes], informed[nodes]
+            informed |= reached_nodes(A, codes != UNLABELLED, checked=True)
+        return values, gap, informed
 
     def _linear_values(self, X: Any, A: csr_array) -> np.ndarray:
         """Return the standardised values of the average for all nodes of a graph."""
@@ -268,7 +295,7 @@ class AutoRegressor(AutoModel, GraphRegressor):
             return np.zeros(A.shape[0])
         return self._linear_scores(X, A)[:, 0].astype(np.float64)
 
-    def _with_limits(self, values: np.ndarray) -> np.ndarray:
+    def _with_limits(self, values: np.ndarray, widths: np.ndarray) -> np.ndarray:
         """Return the numbers of standardised values, and their limits."""
-        low, high = Intervals(self._interval_widths).limits(values)
-        return np.column_stack([self.number_scale.numbers(each) for each in (values, low, high)])
+        numbers = self.number_scale.numbers
+        return np.column_stack([numbers(each) for each in (values, values - widths, values + widths)])

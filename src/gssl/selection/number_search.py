@@ -124,6 +124,12 @@ class NumberSelection:
     boosted: Half | None = None
     weight: float = 0.0
 
+    @property
+    def gap(self) -> np.ndarray:
+        """By how much both halves differ at the known nodes."""
+        other = self.linear if self.boosted is None else self.boosted
+        return np.asarray(np.abs(other.held_out - self.linear.held_out))
+
 
 def deal_numbers(values: np.ndarray, views: Views, A: csr_array) -> HiddenNumbers:
     """Deal known values into folds that do not depend on the order of nodes."""

@@ -12,8 +12,10 @@ from gssl.graph import check_adjacency
 from gssl.methods import SSGC
 from gssl.methods.inputs import check_features, ids_of_fit
 from gssl.methods.labels import UNLABELLED
+from gssl.methods.regressor import GraphRegressor
 from gssl.operators import multiply
 from gssl.selection.node_order import node_keys, spread_nodes
+from gssl.wording import write_number
 
 # columns of the random projection: the error of cosines is about 1/16
 _COLUMNS = 256
@@ -134,7 +136,33 @@ class Suggestion:
         )
 
 
-class Suggestions(list[Suggestion], Tabular):
+@dataclass(frozen=True)
+class NumberSuggestion:
+    """A node whose number would help.
+
+    Attributes
+    ----------
+    node : int
+    value, low, high : float
+        The prediction and its interval.
+    speaks_for : int
+        As for :class:`Suggestion`.
+    """
+
+    node: int
+    value: float
+    low: float
+    high: float
+    speaks_for: int
+
+    @property
+    def why(self) -> str:
+        """The reason in a sentence."""
+        nodes = "1 node" if self.speaks_for == 1 else f"{self.speaks_for:,} nodes"
+        return f"{write_number(self.low)} to {write_number(self.high)}; speaks for {nodes}"
+
+
+class Suggestions(list[Any], Tabular):
     """Nodes to label next, the most useful first.
 
     Attributes
@@ -143,7 +171,9 @@ class Suggestions(list[Suggestion], Tabular):
         The ids of all nodes, if the problem is known.
     """
 
-    def __init__(self, picks: Iterable[Suggestion] = (), node_ids: np.ndarray | None = None) -> None:
+    def __init__(
+        self, picks: "Iterable[Suggestion | NumberSuggestion]" = (), node_ids: np.ndarray | None = None
+    ) -> None:
         super().__init__(picks)
         self.node_ids = node_ids
 
@@ -153,7 +183,17 @@ class Suggestions(list[Suggestion], Tabular):
         return [str(one.node if self.node_ids is None else self.node_ids[one.node]) for one in self]
 
     def to_dict(self) -> dict[str, list[Any]]:
-        """Return a dict of columns; ``label`` is empty, for a person to fill in."""
+        """Return a dict of columns; ``label``, or ``value``, is empty, for a person to fill in."""
+        if any(isinstance(one, NumberSuggestion) for one in self):
+            return {
+                "id": self.ids,
+                "value": [""] * len(self),
+                "model_says": [one.value for one in self],
+                "low": [one.low for one in self],
+                "high": [one.high for one in self],
+                "speaks_for": [one.speaks_for for one in self],
+                "why": [one.why for one in self],
+            }
         return {
             "id": self.ids,
             "label": [""] * len(self),
@@ -253,6 +293,8 @@ def suggestions(
     if problem is not None:
         X = problem.features if X is None else X
         adjacency = problem.adjacency if adjacency is None else adjacency
+    if isinstance(model, GraphRegressor):
+        return _number_suggestions(model, int(n), X, adjacency, ids, signature)
     # in the precision of a saved model, so that it suggests the same nodes
     P = np.asarray(model.label_distributions_, dtype=np.float32).astype(np.float64)
     if signature is None:
@@ -270,6 +312,23 @@ def suggestions(
             margin=float(best[j] - second[j]),
             speaks_for=count,
         )
+        for j, count in zip(picks, counts, strict=True)
+    ]
+    return Suggestions(found, ids)
+
+
+def _number_suggestions(
+    model: Any, n: int, X: Any, adjacency: Any, ids: np.ndarray | None, signature: np.ndarray | None
+) -> Suggestions:
+    """Choose nodes whose intervals are wide, by the same equation."""
+    if signature is None:
+        signature = smoothed_signature(*_inputs(model, X, adjacency))
+    low, high = model.intervals_.astype(np.float32).astype(np.float64).T
+    width = high - low
+    labelled = np.flatnonzero(model.fit_codes != UNLABELLED)
+    picks, counts = cover(signature, width / max(float(width.max()), 1e-300), labelled, n)
+    found = [
+        NumberSuggestion(int(j), float(model.transduction_[j]), float(low[j]), float(high[j]), count)
         for j, count in zip(picks, counts, strict=True)
     ]
     return Suggestions(found, ids)

@@ -27,7 +27,9 @@ from gssl.methods.labels import UNLABELLED, class_weights, one_hot
 from gssl.methods.ridge import Ridge, mean_square
 from gssl.operators import dense, small_algebra
 from gssl.selection.auto import AutoClassifier
+from gssl.selection.auto_regressor import AutoRegressor
 from gssl.selection.calibrated import CalibratedClassifier
+from gssl.selection.number_advice import explain_sums
 from gssl.selection.picture import Voice, draw_alone
 from gssl.wording import counted
 
@@ -175,7 +177,7 @@ class _Sum:
     beside: Explanation | None = None
 
 
-class Explanations(list[Explanation]):
+class Explanations(list[Any]):
     """Explanations of some nodes."""
 
     def __repr__(self) -> str:
@@ -191,7 +193,8 @@ def why(model: Any, nodes: Any, *, problem: Any = None) -> "Explanations":
     The scores of ``AutoClassifier``, of ``EmbeddingClassifier`` with a ridge, of ``LabelSpreading`` and of
     ``LabelPropagation`` are linear in the labels, so every labelled node has a share in them. Those of
     ``OGC``, ``ManifoldRegularization`` and other linear heads are linear in the features. For a
-    ``CalibratedClassifier``, the scores before calibration are explained.
+    ``CalibratedClassifier``, the scores before calibration are explained. The numbers of ``AutoRegressor``
+    are sums over features, residuals of known nodes, and trees.
 
     Parameters
     ----------
@@ -205,7 +208,8 @@ def why(model: Any, nodes: Any, *, problem: Any = None) -> "Explanations":
     Returns
     -------
     Explanations
-        A list with an :class:`Explanation` for each node; a notebook shows their pictures.
+        A list with an :class:`Explanation`, or a :class:`NumberExplanation`, for each node; a notebook shows
+        their pictures.
 
     Examples
     --------
@@ -225,6 +229,11 @@ def why(model: Any, nodes: Any, *, problem: Any = None) -> "Explanations":
     """
     model = unwrapped(model)
     ids = ids_of_fit(model, problem)
+    if isinstance(model, AutoRegressor):
+        chosen = select_nodes(find_nodes(nodes, ids), model._fit_inputs.A.shape[0], "nodes")
+        names = () if problem is None else problem.feature_names
+        with small_algebra():
+            return Explanations(explain_sums(model, chosen, ids, names))
     chosen = select_nodes(find_nodes(nodes, ids), model._fit_inputs.A.shape[0], "nodes")
     with small_algebra():
         sums = _sums(model, chosen)
@@ -241,6 +250,8 @@ def unwrapped(model: Any) -> Any:
     model = model.classifier_ if isinstance(model, CalibratedClassifier) else model
     kept = hasattr(model, "_fit_inputs")
     if isinstance(model, AutoClassifier) and not hasattr(model, "propagation_"):
+        kept = kept and hasattr(model, "_fitted_average")
+    if isinstance(model, AutoRegressor) and model._kinds():
         kept = kept and hasattr(model, "_fitted_average")
     if not kept:
         raise ValueError(

@@ -9,6 +9,7 @@ from gssl.evaluation.holdout import HeldOut
 from gssl.evaluation.targets import r_squared
 from gssl.selection.model_search import Facts, Selection
 from gssl.selection.number_search import NumberSelection
+from gssl.wording import write_number
 
 _NO_FEATURES = "There are no features that differ between nodes"
 
@@ -106,7 +107,7 @@ def explain_numbers(
     plain = float(np.median(np.abs(truth - truth.mean())))
     sentences = [
         f"R² {score:.2f} ± {error:.2f} on {facts.n_numbers:,} hidden numbers; typical error "
-        f"{_short(typical)}; always answering the mean would be off by {_short(plain)}."
+        f"{write_number(typical)}; always answering the mean would be off by {write_number(plain)}."
     ]
     if score < error:
         sentences.append("This is no better than always answering the mean.")
@@ -131,8 +132,3 @@ def explain_numbers(
     within = float(((intervals[:, 0] <= truth) & (truth <= intervals[:, 1])).mean())
     sentences.append(f"{100 * within:.0f} % of hidden numbers lie within their intervals.")
     return " ".join(sentences)
-
-
-def _short(number: float) -> str:
-    """Return a number with three digits."""
-    return f"{number:.3g}" if abs(number) < 1000 else f"{number:,.0f}"
