@@ -93,6 +93,7 @@ class AutoRegressor(AutoModel, GraphRegressor):
 
     _multiplies = True
     held_out_: np.ndarray
+    _held_out_errors: np.ndarray
     _number_scale: np.ndarray
     _stored = (
         Stored("held_out_", "float", ("m",)),

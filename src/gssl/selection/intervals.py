@@ -16,6 +16,8 @@ from gssl.selection.neighbour_columns import Neighbourhood
 _FEWEST = 100
 # how strongly widths may follow the expected error
 _POWERS = (0.0, 0.25, 0.5, 0.75, 1.0)
+# the least difference of both halves that counts, in deviations of all answers
+_LEAST_GAP = 0.03
 # penalties relative to the number of errors, and where columns are cut off, in deviations
 _PENALTIES, _FARTHEST = np.array([0.003, 0.03, 0.3]), 3.0
 
@@ -91,7 +93,7 @@ def difficulty_columns(
         [
             values,
             np.square(values),
-            np.log(gap + 0.1 * max(float(gap.mean()), 1e-9)),
+            np.log(gap + _LEAST_GAP),
             np.log1p(count),
             np.log1p(np.diff(A.indptr)),
             np.log(np.maximum(one, 0.0) + least),
