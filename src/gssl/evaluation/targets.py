@@ -117,11 +117,7 @@ class LabelSets(Target):
     def judge(self, Z: np.ndarray, Y: np.ndarray, weights: np.ndarray, *, smooth: bool) -> Judged:
         best = _least_error(Z, Y, weights)
         fitted = self.fit_map(Z[best], Y, weights, 1.0, _SIGMOID_PRIOR)
-        logits = fitted.logits(Z[best])
-        logs = (Y * logits - np.logaddexp(0.0, logits)).sum(axis=1)
-        right = ((logits > 0) == (Y > 0.5)).mean(axis=1)
-        score = float(np.average(right, weights=weights))
-        error = float(np.std(right) / np.sqrt(effective_number(weights)))
+        logs, score, error = score_sets(fitted.logits(Z[best]), Y, weights)
         return Judged(best, Z[best], fitted, 1.0, _SIGMOID_PRIOR, logs, score, error)
 
     def fit_map(
@@ -132,6 +128,14 @@ class LabelSets(Target):
 
     def default_map(self, n_columns: int) -> ScoreMap:
         return ScoreMap.default(n_columns)
+
+
+def score_sets(logits: np.ndarray, Y: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, float, float]:
+    """Return the log-likelihood of each row of labels, and the share of right cells with its error."""
+    logs = (Y * logits - np.logaddexp(0.0, logits)).sum(axis=1)
+    right = ((logits > 0) == (Y > 0.5)).mean(axis=1)
+    score = float(np.average(right, weights=weights))
+    return logs, score, float(np.std(right) / np.sqrt(effective_number(weights)))
 
 
 def fit_sigmoids(

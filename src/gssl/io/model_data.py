@@ -160,7 +160,7 @@ def _unpack_member(parts: Any, depth: int, n_labels: int, c: int) -> Member:
     if not isinstance(parts, dict) or not isinstance(parts.get("blocks"), list) or not parts["blocks"]:
         raise ValueError("a member of its average is not described.")
     kind, width = parts.get("kind"), parts.get("width")
-    if kind not in ("unit", "raw", "standardized", "products", "links", "spanned"):
+    if kind not in ("unit", "raw", "standardized", "products", "links", "selves", "spanned"):
         raise ValueError(f"a member of its average reads features of the kind {quoted(kind)}.")
     if type(width) is not int or not 0 < width <= max(512, n_labels):
         raise ValueError(f"a member of its average is {quoted(width)} directions wide.")

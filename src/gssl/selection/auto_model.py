@@ -30,7 +30,10 @@ COEF = {
     "standardized": "standardized_coef_",
     "products": "product_coef_",
     "links": "link_coef_",
+    "selves": "self_coef_",
 }
+# kinds of features that belong to nodes of fit
+LINKS = ("links", "selves")
 # attributes of their scales
 _SCALED = {"standardized": "column_scales_", "products": "product_scales_"}
 
@@ -43,15 +46,15 @@ class SelectionInputs(FitInputs):
 
     def __getstate__(self) -> dict[str, Any]:
         # without compressed features, which can be recomputed
-        return {**self.__dict__, "views": Views(self.X, self.A, products=self.views.products)}
+        return {**self.__dict__, "views": Views(self.X, self.A, **self.views.options)}
 
 
 class AutoModel(FittedParameters, GraphModel):
     """An average of graph filters with ridges, chosen by hidden answers, whatever these are."""
 
     runs_by_columns = True
-    # whether products of columns are features, too
-    _multiplies: ClassVar[bool] = False
+    # further kinds of features
+    _views: ClassVar[dict[str, bool]] = {}
     depth: int
     time_budget: Any
     _fit_inputs: SelectionInputs
@@ -62,7 +65,7 @@ class AutoModel(FittedParameters, GraphModel):
             Stored(name, "float", ("t", "d", "c"), optional=True)
             for name in ("coef_", "unit_coef_", "standardized_coef_")
         ),
-        Stored("link_coef_", "float", ("t", "l", "c"), optional=True),
+        *(Stored(name, "float", ("t", "l", "c"), optional=True) for name in ("link_coef_", "self_coef_")),
         Stored("product_coef_", "float", ("t", "p", "c"), optional=True),
         Stored("product_scales_", "float", ("2", "s"), optional=True),
         Stored("intercept_", "float", ("c",), optional=True),
@@ -129,6 +132,11 @@ class AutoModel(FittedParameters, GraphModel):
         """The coefficients for links as features."""
         return self._coefficient("links")
 
+    @cached_property
+    def self_coef_(self) -> np.ndarray:
+        """The coefficients for links and the nodes themselves as features."""
+        return self._coefficient("selves")
+
     def _coefficient(self, kind: str) -> np.ndarray:
         """Compute the coefficients of a loaded model that holds their recipe instead."""
         if kind not in self._kinds():
@@ -156,7 +164,7 @@ class AutoModel(FittedParameters, GraphModel):
 
     def _keep_inputs(self, X: Any, A: csr_array) -> None:
         X = by_density(X)  # the choice of models must not depend on how X is stored
-        self._fit_inputs = SelectionInputs(X, A, Views(X, A, products=self._multiplies))
+        self._fit_inputs = SelectionInputs(X, A, Views(X, A, **self._views))
 
     def _kinds(self) -> list[str]:
         """Return the kinds of features that predict, without computing their coefficients."""
@@ -170,13 +178,13 @@ class AutoModel(FittedParameters, GraphModel):
     @property
     def _n_coefficients(self) -> int:
         """How many numbers the coefficients are, computed or not."""
-        widths = [len(self._fit_codes) if kind == "links" else self.n_features_in_ for kind in self._kinds()]
+        widths = [len(self._fit_codes) if kind in LINKS else self.n_features_in_ for kind in self._kinds()]
         return len(terms(self.n_iter_)) * sum(widths) * self._n_columns
 
     @property
     def uses_features(self) -> bool:
         """Whether prediction needs features; fit works with or without them."""
-        return any(kind != "links" for kind in self._kinds())
+        return any(kind not in LINKS for kind in self._kinds())
 
     def _check_parameters(self) -> None:
         check_number(self, "depth", low=1, whole=True)
@@ -198,7 +206,7 @@ class AutoModel(FittedParameters, GraphModel):
         operators = GraphOperators(A, X.dtype, self.n_iter_)
         total = np.tile(self.intercept_, (A.shape[0], 1))
         limit = product_limit(current_execution(self, resumes=False))
-        if "links" in kinds:
+        if kinds.keys() & set(LINKS):
             self._grown_codes(A.shape[0])  # raises if the graph lacks nodes of fit
         for kind, M in kinds.items():
             scales = getattr(self, _SCALED.get(kind, ""), np.empty(0))
@@ -209,4 +217,4 @@ class AutoModel(FittedParameters, GraphModel):
     def _informed_by_features(self, X: Any, A: csr_array) -> np.ndarray:
         """Return a mask of the nodes about which the features of the average say something."""
         informed = featured_nodes(A, X) if self.uses_features else np.zeros(A.shape[0], dtype=bool)
-        return informed | (np.diff(A.indptr) > 0) if "links" in self._kinds() else informed
+        return informed | (np.diff(A.indptr) > 0) if set(self._kinds()) & set(LINKS) else informed

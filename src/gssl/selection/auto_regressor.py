@@ -2,7 +2,7 @@
 
 from functools import cached_property
 from time import perf_counter
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -91,7 +91,7 @@ class AutoRegressor(AutoModel, GraphRegressor):
     ((34,), (34, 2))
     """
 
-    _multiplies = True
+    _views: ClassVar[dict[str, bool]] = {"products": True}
     held_out_: np.ndarray
     _held_out_errors: np.ndarray
     _number_scale: np.ndarray

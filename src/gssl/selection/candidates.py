@@ -82,16 +82,16 @@ def candidates(depth: int) -> list[Filter]:
         *competitors(depth).values(),
     ]
     listed = [
-        _named("no graph", [own]),
-        *(_named(type(each).__name__, [each]) for each in smooth),
+        make_filter("no graph", [own]),
+        *(make_filter(type(each).__name__, [each]) for each in smooth),
         # for heterophilous graphs: high-pass and two-hop filters, with or without a node's own features
-        _named("high-pass", [high], surprise=2.0),
-        _named("two-hop", [two], surprise=1.0),
-        _named("side by side", [own, one], surprise=2.0),
-        _named("side by side", [own, two], surprise=2.0),
-        _named("side by side", [own, one, two], surprise=2.0),
-        _named("side by side", [low, higher], surprise=2.0),
-        _named("side by side", [own, low, high], surprise=2.0),
+        make_filter("high-pass", [high], surprise=2.0),
+        make_filter("two-hop", [two], surprise=1.0),
+        make_filter("side by side", [own, one], surprise=2.0),
+        make_filter("side by side", [own, two], surprise=2.0),
+        make_filter("side by side", [own, one, two], surprise=2.0),
+        make_filter("side by side", [low, higher], surprise=2.0),
+        make_filter("side by side", [own, low, high], surprise=2.0),
     ]
     return [filter_ for filter_ in listed if filter_.depth <= depth]
 
@@ -108,10 +108,13 @@ def default_candidates(depth: int, *, smooth: bool = True) -> list[Filter]:
     those of its neighbours side by side, centred.
     """
     if smooth:
-        plain = [_named(type(each).__name__, [each]) for each in (SSGC(depth=depth), PPR(depth=depth))]
+        plain = [make_filter(type(each).__name__, [each]) for each in (SSGC(depth=depth), PPR(depth=depth))]
         return [*plain, *map(centred, plain)]
     hops = [HopFilter(depth=k) for k in range(1, min(SHORT, depth) + 1)]
-    return [centred(_named("side by side", [NoGraph(), *hops])), centred(_named("no graph", [NoGraph()]))]
+    return [
+        centred(make_filter("side by side", [NoGraph(), *hops])),
+        centred(make_filter("no graph", [NoGraph()])),
+    ]
 
 
 def centred(filter_: Filter) -> Filter:
@@ -120,7 +123,7 @@ def centred(filter_: Filter) -> Filter:
     return replace(filter_, settings=settings, centred=True)
 
 
-def _named(model: str, embedders: Sequence[GraphEmbedder], surprise: float = 0.0) -> Filter:
+def make_filter(model: str, embedders: Sequence[GraphEmbedder], surprise: float = 0.0) -> Filter:
     """Return a filter; its settings say how to build it."""
     if len(embedders) == 1 and type(embedders[0]).__name__ == model:
         settings = ", ".join(f"{name}={value}" for name, value in _settings(embedders[0]).items())

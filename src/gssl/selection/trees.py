@@ -41,6 +41,15 @@ _SETTINGS = {
     "random_state": 0,
 }
 _SHORT = {"max_iter": 20, "learning_rate": 0.3, "max_leaf_nodes": 8, "max_bins": 31}
+# of trees for several labels
+_RANDOMISED: dict[str, Any] = {
+    "n_estimators": 200,
+    "min_samples_leaf": 5,
+    "max_features": 0.3,
+    "bootstrap": True,
+    "oob_score": True,
+    "random_state": 0,
+}
 # fewest numbers in a leaf
 _LEAF = 5
 # held-out likelihood is compared every so many rounds
@@ -221,7 +230,7 @@ class TreeInputs(ABC):
         D = self.nearby.columns(rows, chosen, self.nearby.answer_columns(self.answers, known))
         # equal weights are left out: binning is slow with weights
         weights = own if np.ptp(own) else None
-        model = self.learn(D, rows, weights, **(_SETTINGS | settings))
+        model = self.learn(D, rows, weights, **settings)
         return self.wrap(Trees(model, self.nearby.axes, self.nearby.order, chosen, self.answers, known))
 
     def fit_rounds(self, rounds: int, hidden: np.ndarray | None = None) -> Trees:
@@ -269,7 +278,8 @@ class ClassInputs(TreeInputs):
         """Fit a classifier."""
         from sklearn.ensemble import HistGradientBoostingClassifier  # not needed where trees are not tried
 
-        return HistGradientBoostingClassifier(**settings).fit(D, self.strata[rows], sample_weight=weights)
+        model = HistGradientBoostingClassifier(**(_SETTINGS | settings))
+        return model.fit(D, self.strata[rows], sample_weight=weights)
 
     def wrap(self, trees: Trees) -> Trees:
         """Return trees that predict distributions."""
@@ -311,8 +321,59 @@ class NumberInputs(TreeInputs):
         """Fit a regressor."""
         from sklearn.ensemble import HistGradientBoostingRegressor  # not needed where trees are not tried
 
-        model = HistGradientBoostingRegressor(min_samples_leaf=_LEAF, **settings)
+        model = HistGradientBoostingRegressor(min_samples_leaf=_LEAF, **(_SETTINGS | settings))
         return model.fit(D, self.values[rows], sample_weight=weights)
+
+
+@dataclass(frozen=True, eq=False)
+class SetInputs(TreeInputs):
+    """The same for several labels per node: rows ``Y`` of 0 and 1 for the known nodes ``at``."""
+
+    at: np.ndarray = field(default_factory=lambda: np.arange(0))
+    Y: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)))
+
+    @property
+    def nodes(self) -> np.ndarray:
+        """The nodes with known labels."""
+        return self.at
+
+    @cached_property
+    def answers(self) -> np.ndarray:
+        """The labels of all nodes, zeros where unknown."""
+        answers = np.zeros((self.A.shape[0], self.Y.shape[1]), np.float32)
+        answers[self.at] = self.Y
+        return answers
+
+    def basis(self, rows: np.ndarray) -> np.ndarray:
+        """Return an orthogonal basis of the labels of some nodes and the constant."""
+        return np.linalg.qr(np.column_stack([np.ones(len(rows)), self.answers[rows]]))[0]
+
+    def learn(self, D: np.ndarray, rows: np.ndarray, weights: Any, **settings: Any) -> Any:
+        """Fit randomised trees for all labels at once, which predict every node without its own labels."""
+        from sklearn.ensemble import ExtraTreesRegressor  # not needed where trees are not tried
+
+        return ExtraTreesRegressor(**_RANDOMISED).fit(np.nan_to_num(D), self.answers[rows])
+
+    def wrap(self, trees: Trees) -> Trees:
+        """Return trees that read no missing cells."""
+        return SetTrees(**vars(trees))
+
+    def fit_held_out(self) -> tuple[Trees, np.ndarray]:
+        """Fit to all labels, or a sample; return the trees, and predictions of labels not seen by them."""
+        size = _MOST_FITTED // self.Y.shape[1]
+        trees = self.fit(self.nodes[:0], size)
+        rows = self.sample(self.nodes, size)
+        P = trees.of_rows(self.nearby, self.nodes) if len(rows) < len(self.nodes) else np.zeros(self.Y.shape)
+        P[np.searchsorted(self.nodes, rows)] = trees.model.oob_prediction_
+        return trees, P
+
+
+@dataclass(frozen=True, eq=False)
+class SetTrees(Trees):
+    """Trees that read no missing cells."""
+
+    def _predicted(self, D: np.ndarray) -> np.ndarray:
+        return super()._predicted(np.nan_to_num(D))
 
 
 @dataclass(frozen=True, eq=False)

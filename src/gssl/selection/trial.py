@@ -31,13 +31,22 @@ _NEAR, _CLOSE = 2.0, 0.01
 # where the features of neighbours are less similar, what all nodes have in common hides what sets them apart
 _ROUGH = 0.025
 # by how much the total log-likelihood of hidden labels must exceed that of unit rows
-_SURPRISE = {"unit": 0.0, "raw": 0.5, "standardized": 0.5, "products": 0.5, "links": 5.0, "spanned": 0.0}
+_SURPRISE = {
+    "unit": 0.0,
+    "raw": 0.5,
+    "standardized": 0.5,
+    "products": 0.5,
+    "links": 5.0,
+    "selves": 5.0,
+    "spanned": 0.0,
+}
 _NAMES = {
     "unit": "",
     "raw": "raw rows",
     "standardized": "standardised columns",
     "products": "products of columns",
     "links": "links as features",
+    "selves": "links and nodes as features",
     "spanned": "all features",
 }
 
@@ -115,18 +124,24 @@ class Trial(Member):
 
 
 def try_filter(
-    tables: FilteredRows, kind: str, filter_: Filter, width: int, positions: np.ndarray, labels: Labels
+    tables: FilteredRows,
+    kind: str,
+    filter_: Filter,
+    width: int,
+    positions: np.ndarray,
+    labels: Labels,
+    relative: np.ndarray = PENALTIES,
 ) -> Trial:
-    """Evaluate a filter of a view by leave-one-out."""
+    """Evaluate a filter of a view by leave-one-out, for penalties relative to the mean squared length."""
     start = perf_counter()
     U = tables.rows(kind, filter_, width, positions)
-    penalties = PENALTIES * mean_square(U, labels.weights)
+    penalties = relative * mean_square(U, labels.weights)
     predicted = leave_one_out(U, labels.Y, penalties, labels.weights)
     smooth = not filter_.surprise
     judged = labels.target.judge(predicted, labels.Y, labels.weights, smooth=smooth)
     loss = -float(np.average(judged.logs, weights=labels.weights))
     surprise = (filter_.surprise + _SURPRISE[kind]) / labels.effective_number
-    settings = (filter_.settings, f"directions={width}", f"penalty={PENALTIES[judged.best]:.2g}")
+    settings = (filter_.settings, f"directions={width}", f"penalty={relative[judged.best]:.2g}")
     return Trial(
         kind=kind,
         filter=filter_,

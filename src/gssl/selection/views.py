@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
-from scipy.sparse import csr_array, issparse
+from scipy.sparse import csr_array, eye_array, issparse
 
 from gssl.graph.mapped import mapped_file, take_rows
 from gssl.operators import dense, multiply
@@ -32,7 +32,7 @@ _SPARSE_BELOW = 0.1
 # up to this many dense features, their products are features, too, if asked for
 _MOST_MULTIPLIED = 16
 
-Kind = Literal["unit", "raw", "standardized", "products", "links", "spanned"]
+Kind = Literal["unit", "raw", "standardized", "products", "links", "selves", "spanned"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,8 +60,8 @@ class View:
 
 def make_features(kind: str, X: Any, A: csr_array, n_links: int, scales: np.ndarray) -> Features:
     """Return the features of a kind; ``scales`` are means and standard deviations of columns."""
-    if kind == "links":
-        return _links(A, n_links, X.dtype)
+    if kind in ("links", "selves"):
+        return _links(A, n_links, X.dtype, selves=kind == "selves")
     if kind == "unit":
         return Features.unit(X)
     if kind == "standardized":
@@ -84,8 +84,10 @@ def by_density(X: Any) -> Any:
 class Views(Mapping[str, View]):
     """The views of some inputs by kind, compressed on demand; the first is tried with all filters."""
 
-    def __init__(self, X: Any, A: csr_array, *, products: bool = False) -> None:
-        self._X, self._A, self.products = X, A, products
+    def __init__(self, X: Any, A: csr_array, *, products: bool = False, selves: bool = False) -> None:
+        self._X, self._A = X, A
+        # whether products of columns, and links together with the nodes themselves, are asked for
+        self.options = {"products": products, "selves": selves}
         # columns that only number the nodes say nothing about them
         named = _only_names(X)
         # the features without such columns, and a number for each that does not depend on their order
@@ -107,7 +109,7 @@ class Views(Mapping[str, View]):
                 if products and X.shape[1] <= _MOST_MULTIPLIED and mapped_file(X) is None:
                     self._kinds.append("products")
         if X.shape[0] <= _MOST_LINKED:
-            self._kinds.append("links")
+            self._kinds += ["links", "selves"] if selves else ["links"]
 
     def __len__(self) -> int:
         return len(self._kinds)
@@ -167,8 +169,8 @@ class Views(Mapping[str, View]):
         if kind == "raw":
             # use the directions of unit rows
             return View(kind, features, self["unit"].axes)
-        n_axes = WIDTHS[-1] if X.shape[0] >= _LARGE else WIDTHS[-2]
-        if kind == "links":
+        n_axes = WIDTHS[-1] if X.shape[0] >= _LARGE or self.options["selves"] else WIDTHS[-2]
+        if kind in ("links", "selves"):
             linked = np.flatnonzero(np.diff(self._A.indptr))
             rows = features.rows(linked[spread_nodes(self.node_keys[linked], _ROWS)])
             # the columns are nodes
@@ -262,9 +264,11 @@ def _orthonormal(Q: Any) -> np.ndarray:
     return np.asarray(Q @ (vectors[:, kept] / np.sqrt(values[kept])).astype(Q.dtype))
 
 
-def _links(A: csr_array, n_columns: int, dtype: Any) -> Features:
-    """Return the links to the first nodes as features, with rows of unit length."""
+def _links(A: csr_array, n_columns: int, dtype: Any, *, selves: bool = False) -> Features:
+    """Return the links to the first nodes as features, with rows of unit length; with self-loops if asked."""
     links = csr_array((A.data.astype(dtype), A.indices, A.indptr), shape=A.shape)
+    if selves:
+        links = csr_array(links + eye_array(A.shape[0], dtype=dtype))
     return Features.unit(links[:, :n_columns] if n_columns < A.shape[1] else links)
 
 

@@ -9,6 +9,7 @@ from gssl.evaluation.holdout import HeldOut
 from gssl.evaluation.targets import r_squared
 from gssl.selection.model_search import Facts, Selection
 from gssl.selection.number_search import NumberSelection
+from gssl.selection.set_search import SetSelection
 from gssl.wording import write_number
 
 _NO_FEATURES = "There are no features that differ between nodes"
@@ -131,4 +132,31 @@ def explain_numbers(
         sentences.append(f"Boosted trees have a weight of {100 * facts.tree_weight:.0f} % beside it.")
     within = float(((intervals[:, 0] <= truth) & (truth <= intervals[:, 1])).mean())
     sentences.append(f"{100 * within:.0f} % of hidden numbers lie within their intervals.")
+    return " ".join(sentences)
+
+
+def explain_sets(selection: SetSelection, classes: np.ndarray) -> str:
+    """Say how good label sets are on hidden labels, what the graph adds, and which models predict."""
+    hidden, facts = selection.hidden, selection.facts
+    P, Y, known = selection.held_out, hidden.labels.Y > 0.5, hidden.known
+    said = (selection.thresholds <= P) & known
+    truth = Y & known
+    both = (said & truth).sum(axis=0)
+    micro = 2.0 * both.sum() / max(1, said.sum() + truth.sum())
+    macro = float(np.mean(2.0 * both / np.maximum(said.sum(axis=0) + truth.sum(axis=0), 1)))
+    sentences = [
+        f"On hidden labels of {facts.n_nodes:,} nodes, F1 is {micro:.2f} over all {len(classes)} labels and "
+        f"{macro:.2f} on average over labels."
+    ]
+    if facts.graph_gain is not None:
+        gain, error = facts.graph_gain
+        clear = abs(gain) > 2 * error
+        what = "makes hidden labels more likely" if gain > 0 else "makes hidden labels less likely"
+        sentences.append(
+            f"The graph {what} than features alone." if clear else "The graph adds nothing clear."
+        )
+    if facts.models:
+        sentences.append(f"A pool of models predicts ({'; '.join(facts.models)}).")
+    if facts.tree_weight:
+        sentences.append(f"Randomised trees have a weight of {100 * facts.tree_weight:.0f} % in it.")
     return " ".join(sentences)

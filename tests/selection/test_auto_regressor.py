@@ -1,0 +1,474 @@
+"""AutoRegressor's public behaviour: numbers, intervals, explanations and errors."""
+
+import copy
+import pickle
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.sparse import csr_array
+from sklearn.base import clone
+from sklearn.metrics import r2_score
+from threadpoolctl import threadpool_limits
+
+import gssl
+
+
+def draw(seed=0, n=200):
+    """Return features, the graph of near places, numbers of all nodes, and which are known.
+
+    A number depends on own features, on those of neighbours, and on the place.
+    """
+    rng = np.random.default_rng(seed)
+    place, X = rng.random((n, 2)), rng.normal(size=(n, 5))
+    distance = np.linalg.norm(place[:, None] - place, axis=2)
+    A = ((distance < np.sqrt(8 / (n * np.pi))) & (distance > 0)).astype(float)
+    near = A @ X / np.maximum(A.sum(axis=1), 1)[:, None]
+    field = np.sin(4 * place[:, 0]) + np.cos(3 * place[:, 1])
+    y = X[:, 0] + 2 * near[:, 1] + 1.5 * field + 0.3 * rng.normal(size=n)
+    return X, A, y, rng.random(n) < 0.5
+
+
+def fit(X, y, known, A, depth=4, **options):
+    """Fit to the known ones of some numbers."""
+    return gssl.AutoRegressor(depth=depth, **options).fit(X, np.where(known, y, np.nan), adjacency=A)
+
+
+def ridge(X, y, known):
+    """Predict by features alone."""
+    Z = np.column_stack([X, np.ones(len(X))])
+    return Z @ np.linalg.solve(Z[known].T @ Z[known] + 0.1 * np.eye(Z.shape[1]), Z[known].T @ y[known])
+
+
+def grow(A, links):
+    """Add one node with links to others."""
+    n = len(A)
+    grown = np.zeros((n + 1, n + 1))
+    grown[:n, :n] = A
+    grown[n, links] = grown[links, n] = 1.0
+    return grown
+
+
+@pytest.fixture(scope="module")
+def drawn():
+    return draw()
+
+
+@pytest.fixture(scope="module")
+def fitted(drawn):
+    """A fit that no test changes."""
+    X, A, y, known = drawn
+    return fit(X, y, known, A)
+
+
+@pytest.fixture
+def parts(fitted):
+    """Assert that the fit of most tests uses residuals and trees, which saved and grown models need."""
+    assert fitted._pool[0] > 0
+    assert fitted._pool[2] > 0
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_it_is_better_than_features_alone_and_knows_how_good_it_is(seed):
+    X, A, y, known = draw(seed)
+    model, new = fit(X, y, known, A), ~known
+    found = r2_score(y[new], model.transduction_[new])
+    assert found > 0.7
+    assert found > r2_score(y[new], ridge(X, y, known)[new]) + 0.3
+    assert abs(r2_score(y[known], model.held_out_) - found) < 0.1
+    low, high = model.intervals_.T
+    assert 0.8 <= ((low <= y) & (y <= high))[new].mean() <= 0.98
+    assert (low < model.transduction_).all()
+    assert (model.transduction_ < high).all()
+
+
+def test_an_interval_holds_the_share_that_was_asked_for():
+    shares = []
+    for seed in range(3):
+        X, A, y, known = draw(seed)
+        low, high = fit(X, y, known, A, depth=2, interval=0.6).intervals_.T
+        shares.append(((low <= y) & (y <= high))[~known].mean())
+    assert 0.5 < np.mean(shares) < 0.7
+
+
+def test_noise_is_not_said_to_be_explained(drawn):
+    X, A, _, known = drawn
+    y = np.random.default_rng(5).normal(size=len(X))
+    model = fit(X, y, known, A)
+    assert r2_score(y[known], model.held_out_) < 0.15
+    assert r2_score(y[~known], model.transduction_[~known]) > -0.15
+    assert "The graph adds" not in model.explain_
+
+
+def test_held_out_predictions_are_those_of_known_nodes(drawn, fitted):
+    _, _, y, known = drawn
+    np.testing.assert_array_equal(fitted.held_out_, fitted.transduction_[known])
+    assert np.abs(fitted.held_out_ - y[known]).min() > 0
+    assert fitted.held_out_.shape == (known.sum(),)
+
+
+def test_a_prediction_of_a_known_node_hardly_depends_on_its_own_number(drawn, fitted):
+    """Its number shapes the choice and the scale of all models, but not its own prediction."""
+    X, A, y, known = drawn
+    node = np.flatnonzero(known)[7]
+    changed = y.copy()
+    changed[node] += 3.0
+    moved = fit(X, changed, known, A).transduction_[node] - fitted.transduction_[node]
+    assert abs(moved) < 0.5
+
+
+def test_the_explanation_counts_what_is_kept(drawn, fitted):
+    _, _, y, known = drawn
+    score, _, count = re.match(r"R² (\S+) ± (\S+) on (\d+) hidden numbers", fitted.explain_).groups()
+    assert float(score) == pytest.approx(r2_score(y[known], fitted.held_out_), abs=0.005)
+    assert int(count) == known.sum()
+    typical = float(re.search(r"typical error (\S+);", fitted.explain_)[1])
+    assert typical == pytest.approx(np.median(np.abs(y[known] - fitted.held_out_)), rel=0.01)
+    assert re.search(r"The graph adds 0\.\d\d ± 0\.\d\d to R²", fitted.explain_)
+    low, high = fitted.intervals_[known].T
+    within = 100 * ((low <= y[known]) & (y[known] <= high)).mean()
+    assert f"{within:.0f} % of hidden numbers lie within their intervals." in fitted.explain_
+
+
+def test_the_leaderboard_is_in_order_and_shows_what_predicts(fitted):
+    scores = [entry.score for entry in fitted.leaderboard_]
+    assert scores == sorted(scores, reverse=True)
+    assert max(scores) <= 1.0
+    models = {entry.model for entry in fitted.leaderboard_}
+    assert {"no graph", "SGC", "PPR", "high-pass", "boosted trees"} <= models
+    assert any(entry.chosen for entry in fitted.leaderboard_)
+
+
+def test_logarithms_are_predicted_where_numbers_are_log_normal(drawn):
+    X, A, y, known = drawn
+    numbers = np.exp(y)
+    model = fit(X, numbers, known, A)
+    assert model.number_scale.log
+    assert "Logarithms are predicted" in model.explain_
+    assert model.intervals_.min() > 0
+    plain = fit(X, y, known, A)
+    np.testing.assert_allclose(model.transduction_, np.exp(plain.transduction_), rtol=1e-9)
+    np.testing.assert_allclose(model.intervals_, np.exp(plain.intervals_), rtol=1e-9)
+    linear = fit(X, numbers, known, A, scale="linear")
+    assert not linear.number_scale.log
+    errors = [np.median(np.abs(m.transduction_ - numbers)[~known]) for m in (model, linear)]
+    assert errors[0] < errors[1]
+
+
+@pytest.mark.parametrize("shift", [8.0, 1000.0])
+def test_logarithms_are_not_predicted_where_numbers_are_normal(drawn, fitted, shift):
+    X, A, y, known = drawn
+    model = fit(X, y + shift, known, A)
+    assert (y[known] + shift).min() > 0
+    assert not model.number_scale.log
+    assert "Logarithms" not in model.explain_
+    np.testing.assert_allclose(model.transduction_ - shift, fitted.transduction_, atol=1e-6)
+
+
+def test_with_logarithms_asked_for_predictions_are_positive(drawn):
+    X, A, y, known = drawn
+    model = fit(X, y - y.min() + 0.01, known, A, scale="log")
+    assert model.number_scale.log
+    assert model.transduction_.min() > 0
+    assert model.intervals_.min() > 0
+    assert model.predict(X, adjacency=A).min() > 0
+
+
+@pytest.mark.parametrize("features", [True, False])
+def test_the_order_of_nodes_does_not_matter(drawn, fitted, features):
+    X, A, y, known = drawn
+    X = X if features else None
+    plain = fitted if features else fit(X, y, known, A)
+    order = np.random.default_rng(1).permutation(len(y))
+    model = fit(X[order] if features else None, y[order], known[order], A[np.ix_(order, order)])
+    np.testing.assert_allclose(model.transduction_, plain.transduction_[order], rtol=1e-6, atol=1e-6)
+    np.testing.assert_allclose(model.intervals_, plain.intervals_[order], rtol=1e-4)
+
+
+def test_the_order_of_columns_does_not_matter(drawn, fitted):
+    X, A, y, known = drawn
+    model = fit(X[:, [3, 0, 4, 2, 1]], y, known, A)
+    np.testing.assert_allclose(model.transduction_, fitted.transduction_, rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize(("factor", "shift"), [(1000.0, 5.0), (1e-6, 0.0)])
+def test_units_do_not_matter(drawn, fitted, factor, shift):
+    X, A, y, known = drawn
+    model = fit(X, factor * y + shift, known, A)
+    np.testing.assert_allclose((model.transduction_ - shift) / factor, fitted.transduction_, atol=1e-6)
+    limits = np.sort((model.intervals_ - shift) / factor, axis=1)
+    np.testing.assert_allclose(limits, fitted.intervals_, atol=1e-6)
+
+
+def test_whole_numbers_texts_and_none_are_read_alike(drawn):
+    X, A, y, known = drawn
+    whole = np.round(10 * y).astype(int)
+    plain = fit(X, whole.astype(float), known, A, depth=2).transduction_
+    mixed = [int(v) if k else None for v, k in zip(whole, known, strict=True)]
+    texts = [str(v) if k else "" for v, k in zip(whole, known, strict=True)]
+    for given in (mixed, texts, pd.Series(mixed, dtype="Int64")):
+        model = gssl.AutoRegressor(depth=2).fit(X, given, adjacency=A)
+        np.testing.assert_array_equal(model.transduction_, plain)
+    everywhere = gssl.AutoRegressor(depth=2).fit(X, whole, adjacency=A)
+    floats = gssl.AutoRegressor(depth=2).fit(X, whole.astype(float), adjacency=A)
+    np.testing.assert_array_equal(everywhere.transduction_, floats.transduction_)
+
+
+def test_the_layout_of_features_and_graph_makes_no_difference(drawn, fitted):
+    X, A, y, known = drawn
+    rare = np.where(X > 1.0, X, 0.0)
+    sparse = fit(rare, y, known, A)
+    cases = [(np.asfortranarray(X), fitted), (csr_array(X), fitted), (X.tolist(), fitted), (csr_array(rare), sparse)]
+    for stored, plain in cases:
+        model = fit(stored, y, known, csr_array(A))
+        np.testing.assert_allclose(model.transduction_, plain.transduction_, rtol=1e-6, atol=1e-6)
+
+
+def test_without_features_links_take_their_place(drawn):
+    _, A, y, known = drawn
+    model = fit(None, y, known, A)
+    assert r2_score(y[~known], model.transduction_[~known]) > 0.2
+    assert "There are no features" in model.explain_
+    assert model.knows_nodes
+    assert not model.uses_features
+    again = model.predict(None, adjacency=A)
+    np.testing.assert_allclose(again[~known], model.transduction_[~known], rtol=1e-6)
+
+
+def test_without_a_graph_neighbours_by_features_are_linked(drawn):
+    X, _, y, known = drawn
+    y = np.sin(X[:, 0]) + X[:, 1]
+    model = gssl.AutoRegressor(depth=2).fit(X, np.where(known, y, np.nan))
+    assert r2_score(y[~known], model.transduction_[~known]) > 0.7
+    # a copy of a row gets the mean of those nearest to it
+    assert r2_score(y, model.predict(X + 1e-9)) > 0.7
+    assert model.predict_intervals(X[:3]).shape == (3, 2)
+
+
+def test_predicting_the_graph_of_fit_gives_its_transduction(drawn, fitted, parts):
+    X, A, _, known = drawn
+    new = ~known
+    np.testing.assert_allclose(fitted.predict(X, adjacency=A)[new], fitted.transduction_[new], rtol=1e-9)
+    limits = fitted.predict_intervals(X, adjacency=A)[new]
+    np.testing.assert_allclose(limits, fitted.intervals_[new], rtol=1e-9)
+    chosen = np.flatnonzero(new)[[5, 2]]
+    some = fitted.predict(X, adjacency=A, nodes=chosen)
+    np.testing.assert_allclose(some, fitted.transduction_[chosen], rtol=1e-9)
+
+
+def test_a_grown_graph_is_predicted(drawn, fitted, parts):
+    """Each new node is the twin of an unknown one, whose links it has."""
+    X, A, y, known = drawn
+    twins = np.flatnonzero(~known & (A.sum(axis=1) > 3))[:12]
+    found = []
+    for twin in twins:
+        grown, Z = grow(A, np.flatnonzero(A[twin])), np.vstack([X, X[twin]])
+        predicted = fitted.predict_with_intervals(Z, adjacency=grown)
+        found.append(predicted[-1, 0])
+        assert predicted[-1, 1] < predicted[-1, 0] < predicted[-1, 2]
+    assert np.corrcoef(found, fitted.transduction_[twins])[0, 1] > 0.95
+    assert r2_score(y[twins], found) > 0.5
+
+
+def test_an_additional_node_without_links_changes_nothing(drawn, fitted, parts):
+    X, A, _, known = drawn
+    predicted = fitted.predict(np.vstack([X, X[:1]]), adjacency=grow(A, []))
+    np.testing.assert_allclose(predicted[:-1][~known], fitted.transduction_[~known], rtol=1e-6, atol=1e-6)
+    assert np.isfinite(predicted[-1])
+
+
+def test_a_graph_without_the_nodes_of_fit_is_refused(drawn, fitted):
+    X, A, _, _ = drawn
+    assert fitted.knows_nodes
+    with pytest.raises(ValueError, match="must begin with the 200 nodes of fit, but this one has only 50"):
+        fitted.predict(X[:50], adjacency=A[:50, :50])
+
+
+def test_a_model_of_features_predicts_any_graph(monkeypatch):
+    monkeypatch.setattr("gssl.selection.residuals.REACHES", ())
+    X, A, _, known = draw(3)
+    y, known = 2.0 * X[:, 0] + 1.0, known & (np.arange(len(X)) < 80)
+    model = fit(X, y, known, A, depth=2)
+    assert not model.knows_nodes
+    Z, B, _, _ = draw(4, 60)
+    assert r2_score(2.0 * Z[:, 0] + 1.0, model.predict(Z, adjacency=B)) > 0.95
+
+
+@pytest.mark.parametrize("features", [True, False])
+@pytest.mark.parametrize("how", ["saved", "pickled", "saved and pickled", "copied"])
+def test_copies_predict_the_same(tmp_path, drawn, fitted, how, features):
+    X, A, y, known = drawn
+    X, model = (X, fitted) if features else (None, fit(None, y, known, A))
+    again = model
+    if "saved" in how:
+        gssl.save(again, tmp_path / "m.gssl", problem=True)
+        again = gssl.load(tmp_path / "m.gssl")
+    if "pickled" in how:
+        again = pickle.loads(pickle.dumps(again))  # noqa: S301
+    if how == "copied":
+        again = copy.deepcopy(again)
+    grown = grow(A, [3, 4, 5])
+    for Z, B in ((X, A), (None if X is None else np.vstack([X, X[:1]]), grown)):
+        wanted = model.predict_with_intervals(Z, adjacency=B)
+        np.testing.assert_allclose(again.predict_with_intervals(Z, adjacency=B), wanted, rtol=1e-9)
+    assert again.explain_ == model.explain_
+    assert again.leaderboard_ == model.leaderboard_
+    for name in ("transduction_", "intervals_", "held_out_", "reached_"):
+        np.testing.assert_array_equal(getattr(again, name), getattr(model, name))
+    np.testing.assert_array_equal(again.fit_values, np.where(known, y, np.nan))
+
+
+def test_a_model_of_logarithms_is_saved_as_such(tmp_path, drawn):
+    X, A, y, known = drawn
+    model = fit(X, np.exp(y), known, A, depth=2, interval=0.8)
+    gssl.save(model, tmp_path / "m.gssl", problem=True)
+    loaded = gssl.load(tmp_path / "m.gssl")
+    assert loaded.get_params() == model.get_params()
+    assert loaded.number_scale.log
+    wanted = model.predict_with_intervals(X, adjacency=A)
+    np.testing.assert_allclose(loaded.predict_with_intervals(X, adjacency=A), wanted, rtol=1e-9)
+
+
+def test_a_clone_fits_the_same(drawn, fitted):
+    X, A, y, known = drawn
+    again = clone(fitted).fit(X, np.where(known, y, np.nan), adjacency=A)
+    np.testing.assert_array_equal(again.transduction_, fitted.transduction_)
+    assert again.get_params() == fitted.get_params()
+
+
+@pytest.mark.parametrize("how", ["fitted", "pickled", "saved"])
+def test_other_numbers_give_what_a_new_fit_gives(tmp_path, drawn, fitted, how):
+    X, A, y, _ = drawn
+    more = np.where(np.arange(len(y)) % 3 > 0, y + 1.0, np.nan)
+    model = copy.deepcopy(fitted)
+    if how == "pickled":
+        model = pickle.loads(pickle.dumps(fitted))  # noqa: S301
+    if how == "saved":
+        gssl.save(fitted, tmp_path / "m.gssl", problem=True)
+        model = gssl.load(tmp_path / "m.gssl")
+    assert model.update_labels(more) is model
+    new = gssl.AutoRegressor(depth=4).fit(X, more, adjacency=A)
+    np.testing.assert_allclose(model.transduction_, new.transduction_, rtol=1e-9)
+    np.testing.assert_allclose(model.intervals_, new.intervals_, rtol=1e-9)
+    np.testing.assert_array_equal(model.fit_values, more)
+    assert model.explain_ == new.explain_
+    # of fewer numbers there are no trees
+    few = np.where(np.arange(len(y)) < 20, y, np.nan)
+    new = gssl.AutoRegressor(depth=4).fit(X, few, adjacency=A)
+    np.testing.assert_allclose(model.update_labels(few).transduction_, new.transduction_, rtol=1e-9)
+    found = model.predict(X, adjacency=A)
+    np.testing.assert_allclose(found[20:], new.transduction_[20:], rtol=1e-9)
+
+
+def test_numbers_that_are_refused_change_nothing(drawn, fitted):
+    model = copy.deepcopy(fitted)
+    with pytest.raises(ValueError, match="infinity"):
+        model.update_labels(np.where(drawn[3], np.inf, np.nan))
+    np.testing.assert_array_equal(model.transduction_, fitted.transduction_)
+    np.testing.assert_array_equal(model.fit_values, fitted.fit_values)
+
+
+def test_the_score_is_r_squared_of_the_nodes_that_have_a_number(drawn, fitted):
+    X, A, y, known = drawn
+    predicted = fitted.predict(X, adjacency=A)
+    assert fitted.score(X, y, adjacency=A) == pytest.approx(r2_score(y, predicted))
+    hidden = fitted.score(X, np.where(known, np.nan, y), adjacency=A)
+    assert hidden == pytest.approx(r2_score(y[~known], fitted.transduction_[~known]))
+    weights = np.linspace(1, 2, len(y))
+    weighted = fitted.score(X, np.where(known, np.nan, y), weights, adjacency=A)
+    wanted = r2_score(y[~known], fitted.transduction_[~known], sample_weight=weights[~known])
+    assert weighted == pytest.approx(wanted)
+
+
+@pytest.mark.parametrize("m", [3, 9, 50])
+@pytest.mark.parametrize("features", [True, False])
+def test_few_numbers_are_enough(drawn, m, features):
+    X, A, y, _ = drawn
+    X, known = X if features else None, np.arange(len(y)) < m
+    model = fit(X, y, known, A, depth=2)
+    assert np.isfinite(model.transduction_).all()
+    assert np.isfinite(model.intervals_).all()
+    assert f"on {m} hidden numbers" in model.explain_
+    again = model.predict(X, adjacency=A)
+    np.testing.assert_allclose(again[m:], model.transduction_[m:], rtol=1e-9)
+
+
+def test_reached_nodes_are_those_in_a_component_with_a_number(drawn):
+    X, A, y, known = drawn
+    A, known = A.copy(), known.copy()
+    A[:10, 10:] = A[10:, :10] = 0.0
+    A[np.arange(9), np.arange(1, 10)] = A[np.arange(1, 10), np.arange(9)] = 1.0
+    known[:10] = False
+    model = fit(X, y, known, A, depth=2)
+    assert not model.reached_[:10].any()
+    assert np.isfinite(model.transduction_).all()
+
+
+def test_threads_change_nothing(drawn, fitted):
+    X, A, y, known = drawn
+    with threadpool_limits(2):
+        model = fit(X, y, known, A)
+    np.testing.assert_allclose(model.transduction_, fitted.transduction_, rtol=1e-9, atol=1e-9)
+
+
+def test_no_time_still_gives_a_model(drawn):
+    X, A, y, known = drawn
+    model = fit(X, y, known, A, time_budget=0)
+    assert len(model.leaderboard_) < 10
+    assert np.isfinite(model.transduction_).all()
+
+
+def test_what_is_given_is_not_changed(drawn):
+    X, A, y, known = drawn
+    given = [X.copy(), np.where(known, y, np.nan), A.copy()]
+    kept = [each.copy() for each in given]
+    for each in given:
+        each.setflags(write=False)
+    gssl.AutoRegressor(depth=2).fit(given[0], given[1], adjacency=given[2])
+    for each, before in zip(given, kept, strict=True):
+        np.testing.assert_array_equal(each, before)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda y: np.where(np.arange(len(y)) == 6, np.inf, y), "contains infinity at position 6: give a number"),
+        (lambda y: [*y[:-1], "tall"], "y holds the text 'tall', which is not a number: correct it"),
+        (lambda y: np.where(np.isnan(y), np.nan, 4.0), "known numbers in y are 4: there is nothing to learn"),
+        (lambda y: np.where(np.arange(len(y)) < 2, 1.0 * np.arange(len(y)), np.nan), "y has 2 known numbers"),
+        (lambda y: np.column_stack([y, y]), r"y should be a 1d array, got an array of shape \(200, 2\)"),
+        (lambda y: y[:-1], "y has 199 entries but X has 200 rows: give one number"),
+        (lambda y: None, "AutoRegressor requires y to be passed, but the target y is None"),
+    ],
+)
+def test_wrong_numbers_are_one_sentence(drawn, change, message):
+    X, A, y, known = drawn
+    with pytest.raises(ValueError, match=message) as caught:
+        gssl.AutoRegressor(depth=2).fit(X, change(np.where(known, y, np.nan)), adjacency=A)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"interval": 1.5}, r"interval must be a number between 0\.0 and 1\.0, both excluded, not 1\.5\.$"),
+        ({"interval": 0}, "interval must be a number between"),
+        ({"interval": "wide"}, "interval must be a number between"),
+        ({"scale": "cubic"}, "scale must be auto, linear, log, not 'cubic'"),
+        ({"depth": 0}, "depth must be a whole number from 1 on, not 0"),
+        ({"time_budget": -1}, r"time_budget must be a number from 0\.0 on, not -1"),
+    ],
+)
+def test_wrong_parameters_are_one_sentence(drawn, options, message):
+    X, A, y, known = drawn
+    with pytest.raises(ValueError, match=message):
+        fit(X, y, known, A, **{"depth": 2, **options})
+
+
+def test_other_features_are_refused(drawn, fitted):
+    X, A, _, _ = drawn
+    with pytest.raises(ValueError, match="expecting 5 features"):
+        fitted.predict(X[:, :3], adjacency=A)
+    with pytest.raises(ValueError, match="pass adjacency=, the graph over"):
+        fitted.predict(X)
