@@ -233,9 +233,20 @@ def app() -> None:
     default=None,
     help="Calibrate the confidence on held-out labels; by default if that is cheap, or with --abstain.",
 )
+@click.option(
+    "--several",
+    is_flag=True,
+    help="Nodes may have several labels, each in a row of --labels; the output has p_<label> for each.",
+)
 @options(_ABSTAIN, _PROBABILITIES, _TIME_BUDGET, _MEMORY, _DASK, _READING, _SEED, RUN_OPTIONS)
 def classify(
-    out: Path, report: Path | None, save: Path | None, truth: str | None, probabilities: bool, **given: Any
+    out: Path,
+    report: Path | None,
+    save: Path | None,
+    truth: str | None,
+    probabilities: bool,
+    several: bool,
+    **given: Any,
 ) -> None:
     """Label every node of a graph.
 
@@ -249,6 +260,14 @@ def classify(
       gssl classify --edges e.parquet --features x.npy --labels l.csv --out p.parquet
                     --method ogc --memory 8GB --resume run/
     """
+    if several:
+        others = (report, truth, given["abstain"], None if given["method"] == "auto" else given["method"])
+        if any(other is not None for other in others):
+            raise ValueError("--several cannot be combined with --report, --truth, --abstain or --method.")
+        from gssl.cli.regress import run_classify_sets
+
+        run_classify_sets(_start(given | {"answers": "sets"}, needs_labels=True), out, save)
+        return
     run = _start(given, needs_labels=True)
     from gssl.cli.classify import run_classify
 

@@ -5,9 +5,9 @@ from typing import Any
 
 from gssl.cli.classify import abstain, write_table
 from gssl.cli.console import Terminal
-from gssl.cli.regress import write_number_table
+from gssl.cli.regress import write_any_table
 from gssl.cli.run import Run
-from gssl.io import NumberPredictions, predict_new, write_embeddings
+from gssl.io import NumberPredictions, Predictions, predict_new, write_embeddings
 from gssl.io.new_nodes import refuse_other_nodes
 from gssl.io.predictions import EMBEDDINGS
 from gssl.io.table_writing import check_outputs
@@ -34,10 +34,11 @@ def run_predict(run: Run, path: Path, out: Path, probabilities: bool) -> None:
         predictions = predict_new(
             saved.model, problem, known, knn=inputs.knn, strict=inputs.strict, names=names
         )
-    if isinstance(predictions, NumberPredictions):
+    if not isinstance(predictions, Predictions):
         if run.choice.abstain is not None or probabilities:
-            raise ValueError(f"{path} predicts numbers: leave out --abstain and --probabilities.")
-        write_number_table(out, predictions, terminal)
+            what = "numbers" if isinstance(predictions, NumberPredictions) else "several labels"
+            raise ValueError(f"{path} predicts {what}: leave out --abstain and --probabilities.")
+        write_any_table(out, predictions, terminal)
     else:
         predictions = abstain(run, predictions, predictions.reached)
         if run.choice.abstain is not None:

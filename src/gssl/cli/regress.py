@@ -1,4 +1,4 @@
-"""``gssl regress``: read a graph from files and write a number with an interval for every node."""
+"""``gssl regress`` and ``gssl classify --several``: write numbers or several labels for every node."""
 
 from pathlib import Path
 
@@ -7,7 +7,14 @@ import numpy as np
 from gssl.cli.classify import save_model, write_page
 from gssl.cli.console import Terminal
 from gssl.cli.run import Run
-from gssl.io import NumberPredictions, list_numbers, write_numbers
+from gssl.io import (
+    NumberPredictions,
+    SetPredictions,
+    list_numbers,
+    list_sets,
+    write_numbers,
+    write_sets,
+)
 from gssl.io.table_writing import check_outputs
 from gssl.report import check_extra
 from gssl.wording import counted, write_size
@@ -26,7 +33,7 @@ def run_regress(run: Run, out: Path, report: Path | None, save: Path | None) -> 
     model, problem = run.prepare()
     run.fit(model, problem)
     predictions = list_numbers(model, problem.node_ids)
-    write_number_table(out, predictions, terminal)
+    write_any_table(out, predictions, terminal)
     terminal.say(model.explain_)
     given = predictions.given
     errors = np.abs(predictions.value - predictions.model_says)[given]
@@ -45,8 +52,28 @@ def run_regress(run: Run, out: Path, report: Path | None, save: Path | None) -> 
     terminal.finish()
 
 
-def write_number_table(out: Path, predictions: NumberPredictions, terminal: Terminal) -> None:
-    """Write predicted numbers as one stage, and note texts that were changed for the format."""
+def run_classify_sets(run: Run, out: Path, save: Path | None) -> None:
+    """Read the tables, fit to several labels per node, write the outputs, and print a summary."""
+    terminal = run.terminal
+    check_outputs(out, run.inputs.sources(), None, save)
+    terminal.plan = ("reading", "choosing", "writing")
+    model, problem = run.prepare()
+    run.fit(model, problem)
+    predictions = list_sets(model, problem.node_ids)
+    write_any_table(out, predictions, terminal)
+    terminal.say(model.explain_)
+    if save is not None:
+        save_model(model, save, problem, terminal)
+        terminal.say(f"model: {save} ({write_size(save.stat().st_size)})")
+    terminal.say(f"{len(predictions):,} predictions: {out}")
+    terminal.finish()
+
+
+def write_any_table(out: Path, predictions: NumberPredictions | SetPredictions, terminal: Terminal) -> None:
+    """Write numbers or label sets as one stage, and note texts that were changed for the format."""
     with terminal.stage("writing") as stage:
         stage.detail = str(out)
-        terminal.note(*write_numbers(out, predictions))
+        if isinstance(predictions, SetPredictions):
+            terminal.note(*write_sets(out, predictions))
+        else:
+            terminal.note(*write_numbers(out, predictions))

@@ -12,7 +12,7 @@ from gssl.io.atomic import check_writable
 from gssl.methods.base import refuse_if_too_large
 from gssl.scale import execution
 from gssl.scale.memory import available_memory, read_size
-from gssl.selection import AutoRegressor, classifier
+from gssl.selection import AutoClassifier, AutoRegressor, classifier
 
 if TYPE_CHECKING:
     from gssl.io.models import Saved
@@ -159,9 +159,11 @@ class Run:
 
     def model(self) -> Any:
         """Return the unfitted estimator: a regressor if the labels are numbers."""
-        if self.inputs.answers != "numbers":
-            return self.choice.model()
         choice = self.choice
+        if self.inputs.answers == "sets":
+            return AutoClassifier(time_budget=choice.time_budget)
+        if self.inputs.answers != "numbers":
+            return choice.model()
         if choice.method != "auto":
             raise ValueError(f"--method {choice.method} predicts no numbers: leave it out.")
         return AutoRegressor(choice.interval, choice.scale, time_budget=choice.time_budget)
@@ -196,9 +198,9 @@ class Run:
 
     def fit(self, model: Any, problem: Problem) -> None:
         """Fit an estimator as one stage; raise if there are fewer than two classes or too little memory."""
-        classes = sorted({label for label in problem.y if label is not None})
+        classes = {label for label in problem.y if label is not None}
         if len(classes) < 2 and self.inputs.answers == "classes":
-            given = f"only the label {classes[0]!r}" if classes else "no label"
+            given = f"only the label {next(iter(classes))!r}" if classes else "no label"
             raise ValueError(f"{self.inputs.labels} has {given}: label nodes of at least two classes.")
         if not self.where.limited:
             refuse_if_too_large(model, problem)

@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from gssl.evaluation.metrics import Confusion, confusion_matrix, score_error
 from gssl.graph import GraphWarning, check_adjacency
 from gssl.methods.base import GraphClassifier
+from gssl.methods.label_sets import refuse_label_sets
 from gssl.methods.labels import UNLABELLED, decode_labels, encode_labels
 from gssl.wording import quoted
 
@@ -293,6 +294,7 @@ def held_out_if_known(model: Any) -> HeldOut | None:
     >>> held_out_if_known(model).n_labels
     34
     """
+    refuse_label_sets(model, "held_out_if_known")
     model = model.snapshot()
     inner = getattr(model, "classifier_", None)
     if inner is not None and inner.priors is not None:

@@ -38,5 +38,8 @@ from .preparation import Preparation as Preparation
 from .problem import Problem as Problem
 from .problem import extend as extend
 from .reading import read as read
+from .set_predictions import SetPredictions as SetPredictions
+from .set_predictions import list_sets as list_sets
+from .set_predictions import write_sets as write_sets
 from .table_reading import open_table as open_table
 from .table_writing import write_columns as write_columns

@@ -15,7 +15,7 @@ from gssl.wording import MISSING, counted, listed, listed_counts, quoted, shorte
 _LABELS = ("label", "class", "y", "category", "target", "labels", "subject")
 _NUMBERS = ("value", "y", "target", "number", "amount", "price", "label")
 
-Answers = Literal["classes", "numbers"]
+Answers = Literal["classes", "numbers", "sets"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,8 +119,9 @@ def read_labels(
         ``None``, ``null`` and ``?``; and ``-1``, if there are at least two other classes.
     header : bool, optional
         Whether the first line of a text file names the columns; detected if None.
-    answers : {"classes", "numbers"}, default="classes"
-        What the labels are. Numbers may have decimal commas or separators of thousands.
+    answers : {"classes", "numbers", "sets"}, default="classes"
+        What the labels are. Numbers may have decimal commas or separators of thousands. Of sets, every row
+        has one label, and an id may have several rows.
 
     Returns
     -------
@@ -161,6 +162,8 @@ def read_labels(
     if answers == "numbers":
         return _numbers(table, name, label, na)
     counts = _empty_missing(table, na)
+    if answers == "sets":
+        return _sets(table, name)
     refuse_measurements(f"{table.name}: column {quoted(label)}", counts)
     _refuse_two_labels(table)
     _note_case(table)
@@ -173,6 +176,19 @@ def read_labels(
     # a remaining text that looks like a missing value is a class, because na excludes it
     given = name_classes(rows["label"].astype(object))
     return Labels(rows["id"].astype(object), given, table.name, table.notes, name)
+
+
+def _sets(table: Table, name: str) -> Labels:
+    """Read all labels of every id; an id without any is unknown."""
+    rows = table.fetch_rows(
+        "SELECT id, list_sort(list(DISTINCT label) FILTER (label IS NOT NULL)) FROM labels "
+        "GROUP BY id ORDER BY min(rowid)"
+    )
+    _note_case(table)
+    ids, sets = np.empty(len(rows), dtype=object), np.empty(len(rows), dtype=object)
+    for k, (node, labels) in enumerate(rows):
+        ids[k], sets[k] = node, tuple(labels) if labels else None
+    return Labels(ids, sets, table.name, table.notes, name)
 
 
 def _numbers(table: Table, name: str, label: str, na: Sequence[str] | None) -> Labels:
@@ -267,5 +283,6 @@ def _refuse_two_labels(table: Table) -> None:
         first, one, other = (shortened(text) for text in twice[0])
         also = f"; so have {listed([row[0] for row in twice[1:]], 4)}" if len(twice) > 1 else ""
         raise ValueError(
-            f"{table.name}: id {first!r} has two labels, {one!r} and {other!r}{also}; keep one each."
+            f"{table.name}: id {first!r} has two labels, {one!r} and {other!r}{also}; keep one each, or read "
+            "several labels per node (--several)."
         )

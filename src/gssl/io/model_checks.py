@@ -11,8 +11,10 @@ from gssl.methods.base import GraphClassifier
 from gssl.methods.embedder import Embedder
 from gssl.selection import AutoClassifier, AutoRegressor, CalibratedClassifier, Entry, Leaderboard
 from gssl.selection.auto_model import AutoModel
+from gssl.selection.auto_sets import AutoLabelSets
 from gssl.wording import quoted
 
+_AUTOMATIC = (AutoClassifier, AutoLabelSets, AutoRegressor, CalibratedClassifier)
 # attributes that set how many steps a prediction takes
 _STEPS = ("depth", "max_iter", "n_iter_")
 # far more than any method needs
@@ -28,7 +30,7 @@ _ROUNDING = 1e-3
 def storable() -> dict[str, Any]:
     """Return the classes that can be saved, by name."""
     known = {name: getattr(methods, name) for name in vars(methods)["__all__"]}
-    return known | {kind.__name__: kind for kind in (AutoClassifier, AutoRegressor, CalibratedClassifier)}
+    return known | {kind.__name__: kind for kind in _AUTOMATIC}
 
 
 def check_steps(model: Any) -> None:
@@ -107,7 +109,7 @@ def _check_heads(model: AutoModel) -> None:
     """Check that an average has everything it needs to predict, or that a propagation replaces it."""
     held, kind = vars(model), type(model).__name__
     averaged = [name for name in held if name.endswith("coef_") or name == "_recipe"]
-    if not averaged and "propagation_" not in held and "_linear_residuals" not in held:
+    if not averaged and "propagation_" not in held and not held.keys() & {"_linear_residuals", "_constant"}:
         raise ValueError(f"its {kind} has nothing that predicts.")
     if isinstance(model, AutoRegressor):
         _check_numbers(model)

@@ -18,6 +18,8 @@ from gssl.io.model_writing import Writer
 from gssl.io.preparation import Preparation
 from gssl.io.problem import Problem, positions_of
 from gssl.io.table_reading import find_file
+from gssl.selection import AutoClassifier
+from gssl.selection.auto_sets import AutoLabelSets
 from gssl.wording import quoted, reason
 
 FORMAT = "gssl-model"
@@ -70,7 +72,8 @@ def save(
     >>> gssl.suggest(load(file)).tolist()
     []
     """
-    writer = Writer(model, problem, embedding)
+    # several labels per node belong to a model inside
+    writer = Writer(getattr(model, "label_sets_", model), problem, embedding)
     metadata = {
         "format": FORMAT,
         "version": VERSION,
@@ -191,6 +194,8 @@ def load_all(path: str | Path) -> Saved:
     try:
         model = Reader(metadata.get("model"), tensors).model
         problem = read_problem(metadata.get("problem"), tensors, model)
+        if isinstance(model, AutoLabelSets):
+            model = AutoClassifier(depth=model.depth, time_budget=model.time_budget).around(model)
     except ValueError as error:
         raise ValueError(f"{path} is damaged: {reason(error)}.") from error
     except (RecursionError, OverflowError, MemoryError) as error:

@@ -5,9 +5,7 @@ from typing import Any
 import numpy as np
 
 from gssl.graph.mapped import nonzero_rows
-from gssl.io.number_predictions import NumberPredictions
-from gssl.io.predictions import Predictions
-from gssl.io.problem import Problem, differing_rows, extend, positions_of, predict_any
+from gssl.io.problem import AnyPredictions, Problem, differing_rows, extend, positions_of, predict_any
 from gssl.io.reading import link_neighbours
 from gssl.scale.progress import note
 from gssl.wording import counted
@@ -21,7 +19,7 @@ def predict_new(
     knn: int | None = None,
     strict: bool = False,
     names: tuple[str, str] = ("the model", "the features"),
-) -> Predictions | NumberPredictions:
+) -> AnyPredictions:
     """Predict the nodes of new tables, as ``gssl predict`` does.
 
     If some of them are nodes of the fit, the tables are joined to its problem, and these nodes keep its
@@ -43,7 +41,7 @@ def predict_new(
 
     Returns
     -------
-    Predictions or NumberPredictions
+    Predictions, NumberPredictions or SetPredictions
 
     Examples
     --------

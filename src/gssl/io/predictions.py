@@ -11,6 +11,7 @@ from gssl.evaluation import HeldOut, held_out_if_known
 from gssl.frames import Tabular
 from gssl.io.atomic import whole_file
 from gssl.io.table_writing import check_suffix, write_columns
+from gssl.methods.label_sets import refuse_label_sets
 from gssl.methods.labels import UNLABELLED, decide
 from gssl.wording import quoted
 
@@ -135,6 +136,7 @@ def list_predictions(
     >>> list_predictions(model, data.node_ids, y != -1, data.class_names)[0].label
     'Mr. Hi'
     """
+    refuse_label_sets(model, "list_predictions")
     classes = [str(value) if class_names is None else class_names[value] for value in model.classes_]
     P = model.label_distributions_
     chosen = np.searchsorted(model.classes_, model.transduction_)

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field, replace
 from html import escape
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from scipy.sparse import coo_array, csr_array, issparse, vstack
@@ -13,9 +13,12 @@ from gssl.io.edge_sides import NodeKinds
 from gssl.io.number_predictions import NumberPredictions, list_numbers, predict_numbers
 from gssl.io.predictions import Predictions, list_predictions, predict_graph
 from gssl.io.preparation import Preparation
+from gssl.io.set_predictions import SetPredictions, list_sets, predict_sets
 from gssl.methods.inputs import has_graph_of_fit
 from gssl.methods.regressor import GraphRegressor
 from gssl.operators import dense
+
+AnyPredictions: TypeAlias = Predictions | NumberPredictions | SetPredictions
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -92,11 +95,13 @@ def is_problem_of_fit(model: Any, problem: Problem, *, begins: bool = False) -> 
     return all(answer == y[k] for k, answer in enumerate(expected))
 
 
-def predictions_of(model: Any, problem: Problem) -> Predictions | NumberPredictions:
+def predictions_of(model: Any, problem: Problem) -> AnyPredictions:
     """Return the predictions of a fitted model for a problem, that of fit or another one."""
     if is_problem_of_fit(model, problem):
         if isinstance(model, GraphRegressor):
             return list_numbers(model, problem.node_ids)
+        if hasattr(model, "label_sets_"):
+            return list_sets(model, problem.node_ids)
         return list_predictions(model, problem.node_ids, problem.given)
     known = is_problem_of_fit(model, problem, begins=True)
     if model.knows_nodes and not known:
@@ -107,10 +112,13 @@ def predictions_of(model: Any, problem: Problem) -> Predictions | NumberPredicti
     return predict_any(model, problem, known=known)
 
 
-def predict_any(model: Any, problem: Problem, *, known: bool) -> Predictions | NumberPredictions:
+def predict_any(model: Any, problem: Problem, *, known: bool) -> AnyPredictions:
     """Predict a graph that is not that of fit; if ``known``, it begins with its nodes, which keep answers."""
-    predict = predict_numbers if isinstance(model, GraphRegressor) else predict_graph
-    return predict(model, problem, known=known)
+    if isinstance(model, GraphRegressor):
+        return predict_numbers(model, problem, known=known)
+    if hasattr(model, "label_sets_"):
+        return predict_sets(model, problem, known=known)
+    return predict_graph(model, problem, known=known)
 
 
 def extend(known: Problem, new: Problem) -> tuple[Problem, np.ndarray]:

@@ -88,8 +88,9 @@ def read(
     two_sided : bool, optional
         Whether equal ids in both columns of the edges are two nodes; told by the names of the columns if
         None.
-    answers : {"classes", "numbers"}, default="classes"
-        What the labels are: classes for a classifier, or numbers for a regressor.
+    answers : {"classes", "numbers", "sets"}, default="classes"
+        What the labels are: classes for a classifier, numbers for a regressor, or sets of several labels per
+        node, with a row of the table for each.
     strict : bool, default=False
         Raise on irregularities that are otherwise filled and noted.
     memory : number of bytes or str, optional

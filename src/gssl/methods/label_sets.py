@@ -13,6 +13,15 @@ from gssl.wording import counted, is_missing, listed, quoted
 UNKNOWN = -1
 
 
+def refuse_label_sets(model: Any, what: str) -> None:
+    """Raise if a model predicts several labels per node, which ``what`` does not support."""
+    if hasattr(model, "label_sets_"):
+        raise ValueError(
+            f"{what} supports one class per node, and this {type(model).__name__} predicts several labels: "
+            "fit a model to each label, or use predict_proba."
+        )
+
+
 def is_label_sets(y: Any) -> bool:
     """Return whether labels are several per node: a matrix of more than one column, or a list of sets."""
     if y is None or isinstance(y, str):
@@ -55,7 +64,8 @@ def read_label_sets(y: Any, n_nodes: int | None = None) -> tuple[np.ndarray, np.
         raise ValueError("all known nodes have the same labels: give nodes that differ.")
     if same:
         warn_user(
-            f"all known nodes agree about {counted(len(same), 'label')}, which cannot be learnt: {listed(same)}."
+            f"all known nodes agree about {counted(len(same), 'label')}, which cannot be learnt: "
+            f"{listed(same)}."
         )
     return names, cells
 

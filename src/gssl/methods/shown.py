@@ -12,7 +12,7 @@ from gssl.methods.labels import UNLABELLED
 
 
 class ShownModel:
-    """A classifier that tabulates the predictions for a problem, and shows itself in a notebook."""
+    """An estimator that tabulates the predictions for a problem, and shows itself in a notebook."""
 
     classes_: np.ndarray
     transduction_: np.ndarray
@@ -41,18 +41,23 @@ class ShownModel:
     def _repr_html_(self) -> str:
         """Return what a notebook shows: of a fitted model, its sentence, classes and leaderboard."""
         diagram = str(estimator_html_repr(self))
-        if not hasattr(self, "label_distributions_"):
+        if not hasattr(self, "transduction_"):
             return diagram
-        names = [str(name) for name in self.classes_]
-        given = np.bincount(self._fit_codes[self._fit_codes != UNLABELLED], minlength=len(names))
-        predicted = np.bincount(np.searchsorted(self.classes_, self.transduction_), minlength=len(names))
-        classes = {"class": names, "given": given.tolist(), "predicted": predicted.tolist()}
-        sentence = getattr(self, "explain_", "")
-        parts = [*([f"<p>{escape(sentence)}</p>"] if sentence else []), html_table(classes)]
+        counts, sentence = self._class_counts(), getattr(self, "explain_", "")
+        parts = [*([f"<p>{escape(sentence)}</p>"] if sentence else []), html_table(counts) if counts else ""]
         board = getattr(self, "leaderboard_", None)
         if board is not None and len(board):
             parts.append(f"<details><summary>Leaderboard</summary>{board._repr_html_()}</details>")
         return "".join([*parts, f"<details><summary>Parameters</summary>{diagram}</details>"])
+
+    def _class_counts(self) -> dict[str, list[Any]]:
+        """Return how many nodes were given and got each class; nothing if there are no classes."""
+        if not hasattr(self, "classes_"):
+            return {}
+        names = [str(name) for name in self.classes_]
+        given = np.bincount(self._fit_codes[self._fit_codes != UNLABELLED], minlength=len(names))
+        predicted = np.bincount(np.searchsorted(self.classes_, self.transduction_), minlength=len(names))
+        return {"class": names, "given": given.tolist(), "predicted": predicted.tolist()}
 
     def _repr_mimebundle_(self, **options: Any) -> dict[str, str]:
         return {"text/plain": repr(self), "text/html": self._repr_html_()}

@@ -23,6 +23,7 @@ from gssl.evaluation import (
 from gssl.graph import check_adjacency
 from gssl.io import Labels, Predictions, Problem, list_predictions, read_labels
 from gssl.io.problem import is_problem_of_fit
+from gssl.methods.label_sets import refuse_label_sets
 from gssl.report.page import MapPoint, Page, check_extra, write_page
 from gssl.scale.progress import note, report_progress, step
 from gssl.selection import audit, learning_curve, suggestions, why
@@ -94,6 +95,7 @@ def write_report(
     4
     """
     check_extra()
+    refuse_label_sets(model, "write_report")
     check_is_fitted(model)
     if not is_problem_of_fit(model, problem):
         raise ValueError("the problem is not that of the model's fit: give the one that fit was called with.")

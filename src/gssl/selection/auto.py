@@ -11,14 +11,16 @@ from scipy.special import softmax
 
 from gssl.graph import GraphWarning
 from gssl.methods.base import GraphClassifier
+from gssl.methods.label_sets import UNKNOWN, is_label_sets, read_label_sets, refuse_label_sets
 from gssl.methods.labels import UNLABELLED, class_weights, one_hot
 from gssl.methods.neighbourhood import EVERY, Nodes
 from gssl.methods.priors import prior_shares
 from gssl.methods.state import reads_state, replaces_state
-from gssl.methods.stored import Stored
+from gssl.methods.stored import Stored, transient
 from gssl.operators import small_algebra
 from gssl.scale.execution import Execution, current_execution, part_of_run, without_resume
 from gssl.selection.auto_model import AutoModel
+from gssl.selection.auto_sets import AutoLabelSets
 from gssl.selection.model_search import averaged, pool_trees, select_models, tree_inputs
 from gssl.selection.node_order import keys_with_labels
 from gssl.selection.pool import floored_log, log_linear
@@ -69,6 +71,9 @@ class AutoClassifier(AutoModel, GraphClassifier):
         are estimated from a stratified sample.
     explain_ : str
         The accuracy on hidden labels, what the graph adds, and which models predict.
+    label_sets_ : AutoLabelSets
+        The model of several labels per node, if y has them. ``label_distributions_`` then has the probability
+        of each label, ``transduction_`` 0 or 1 for each, and ``classes_`` names them.
     self_training_ : bool
         Whether predictions for unlabelled nodes were used as targets.
     coef_, unit_coef_, standardized_coef_ : ndarray of shape (t, d, c)
@@ -109,6 +114,8 @@ class AutoClassifier(AutoModel, GraphClassifier):
         Stored("_held_out_scores", "distribution", ("m", "c")),
         Stored("spread_power_", "float", ("power",), optional=True),
         Stored("tree_pool_", "float", ("pool",), optional=True),
+        # stored alone, in place of this model
+        *transient("label_sets_"),
     )
 
     def __init__(
@@ -133,8 +140,9 @@ class AutoClassifier(AutoModel, GraphClassifier):
             Used as given, with rows of unit length, or with standardised columns, whichever does better on
             the labels. None if there is only a graph. A data frame with columns other than numbers is filled,
             encoded and scaled as :func:`gssl.read` does; ``preparation_`` keeps how, for new frames.
-        y : array-like of shape (n,)
-            Labels; −1, None or NaN where there is none.
+        y : array-like of shape (n,) or (n, q), or list of sets
+            Labels; −1, None or NaN where there is none. For several labels per node, a matrix of 0 and 1 with
+            NaN in unknown rows or cells, or a set of labels, or None, for every node.
         adjacency : array-like or sparse matrix of shape (n, n), optional
             Built from the nearest neighbours in X if None.
 
@@ -143,10 +151,12 @@ class AutoClassifier(AutoModel, GraphClassifier):
         self
         """
         self._check_parameters()
+        self._forget()
+        if is_label_sets(y):
+            return self._fit_sets(X, y, adjacency)
         execution = current_execution(self)
         if execution.resume is not None and self.time_budget is not None:
             raise ValueError("AutoClassifier: time_budget cannot be combined with resume: leave out one.")
-        self._forget()  # _start asks uses_features, which would answer for an earlier fit
         X, A, codes = self._start(X, y, adjacency)
         execution.checkpoint(X, A, codes)  # raises if the folder belongs to other inputs
         return self._choose(execution)
@@ -178,9 +188,32 @@ class AutoClassifier(AutoModel, GraphClassifier):
         np.True_
         """
         self._check_parameters()
+        if is_label_sets(y):
+            inputs = self._kept_inputs()
+            with without_resume():
+                return self._fit_sets(inputs.X if inputs.X.shape[1] else None, y, inputs.A)
         with without_resume():
+            self._drop("label_sets_")
             self._restart(y)
             return self._choose(current_execution(self))
+
+    def _fit_sets(self, X: Any, y: Any, adjacency: Any) -> Self:
+        """Fit to several labels per node."""
+        if self.class_weight is not None or self.priors is not None:
+            raise ValueError("class_weight and priors are for one class per node: leave them out.")
+        return self.around(AutoLabelSets(self.depth, self.time_budget).fit(X, y, adjacency=adjacency))
+
+    def around(self, inner: AutoLabelSets) -> Self:
+        """Take over a model of several labels per node."""
+        taken = ("classes_", "reached_", "informed_", "explain_", "leaderboard_", "n_iter_", "_fit_codes")
+        optional = ("_fit_inputs", "_fit_features", "n_features_in_", "feature_names_in_", "preparation_")
+        held = vars(inner)
+        self.__dict__ |= {name: held[name] for name in (*taken, *optional) if name in held}
+        self.label_sets_, self._priors, self._unweighed = inner, None, None
+        self.label_distributions_ = inner.probabilities_
+        self.transduction_ = inner.decide(inner.probabilities_).astype(np.int64)
+        self._keep_parameters()
+        return self
 
     def _choose(self, execution: Execution) -> Self:
         """Choose models for the stored inputs and labels, and predict every node."""
@@ -230,7 +263,7 @@ class AutoClassifier(AutoModel, GraphClassifier):
 
     def _forget(self) -> None:
         """Drop everything that an earlier fit predicts with."""
-        self._drop("propagation_", "_held_out_scores", "spread_power_", "tree_pool_")
+        self._drop("propagation_", "_held_out_scores", "spread_power_", "tree_pool_", "label_sets_")
         self.self_training_ = False
 
     @property
@@ -246,8 +279,57 @@ class AutoClassifier(AutoModel, GraphClassifier):
         return Labels(Y, self._as_fitted()._class_weights()[truth], keys[labelled])
 
     @property
+    def uses_features(self) -> bool:
+        """Whether prediction needs features; fit works with or without them."""
+        return self.label_sets_.uses_features if hasattr(self, "label_sets_") else super().uses_features
+
+    def _class_counts(self) -> dict[str, list[Any]]:
+        if not hasattr(self, "label_sets_"):
+            return super()._class_counts()
+        given, predicted = (self.label_sets_.fit_cells == 1).sum(axis=0), self.transduction_.sum(axis=0)
+        names = [str(name) for name in self.classes_]
+        return {"label": names, "given": given.tolist(), "predicted": predicted.tolist()}
+
+    @property
+    def fit_answers(self) -> np.ndarray:
+        """The label of every node in fit, or its labels, None where there was none."""
+        return self.label_sets_.fit_answers if hasattr(self, "label_sets_") else super().fit_answers
+
+    def predict_proba(self, X: Any, *, adjacency: Any = None, nodes: Any = None) -> np.ndarray:
+        """Return probabilities for nodes that were not seen in fit.
+
+        A distribution over the classes, as for other classifiers; for several labels per node, a column with
+        the probability of each label. Parameters are those of ``predict_proba`` of all classifiers.
+        """
+        if hasattr(self, "label_sets_"):
+            return self.label_sets_.predict_proba(X, adjacency=adjacency, nodes=nodes)
+        return super().predict_proba(X, adjacency=adjacency, nodes=nodes)
+
+    def predict(
+        self, X: Any, *, adjacency: Any = None, nodes: Any = None, abstain: float | None = None
+    ) -> np.ndarray:
+        """Return a class for nodes that were not seen in fit; 0 or 1 for each of several labels."""
+        if not hasattr(self, "label_sets_"):
+            return super().predict(X, adjacency=adjacency, nodes=nodes, abstain=abstain)
+        if abstain is not None:
+            refuse_label_sets(self, "abstain")
+        return self.label_sets_.predict(X, adjacency=adjacency, nodes=nodes)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None, *, adjacency: Any = None) -> float:
+        """Return the accuracy on labelled nodes; of several labels per node, all must be right."""
+        if not hasattr(self, "label_sets_"):
+            return super().score(X, y, sample_weight, adjacency=adjacency)
+        _, cells = read_label_sets(y)
+        known = (cells != UNKNOWN).any(axis=1)
+        right = (self.predict(X, adjacency=adjacency) == cells) | (cells == UNKNOWN)
+        weights = None if sample_weight is None else np.asarray(sample_weight)[known]
+        return float(np.average(right.all(axis=1)[known], weights=weights))
+
+    @property
     def knows_nodes(self) -> bool:
         """Whether prediction uses links to the nodes of fit, or their labels."""
+        if hasattr(self, "label_sets_"):
+            return self.label_sets_.knows_nodes
         labels = hasattr(self, "propagation_") or hasattr(self, "tree_pool_")
         return labels or "links" in self._kinds() or not self.uses_features
 
@@ -257,6 +339,7 @@ class AutoClassifier(AutoModel, GraphClassifier):
     @reads_state
     def distributions_without(self, hidden: np.ndarray, *, with_priors: bool = True) -> np.ndarray:
         """Look up the stored distributions of hidden labels."""
+        refuse_label_sets(self, "this")
         stored = self._held_out_scores[np.searchsorted(np.flatnonzero(self._fit_codes != UNLABELLED), hidden)]
         P = stored.astype(np.float64)
         return self._with_priors(P) if with_priors else P

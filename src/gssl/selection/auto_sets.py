@@ -31,6 +31,7 @@ class AutoLabelSets(AutoModel):
 
     _views: ClassVar[dict[str, bool]] = {"selves": True}
     _tree_map: np.ndarray
+    _held_out: np.ndarray
     _stored = (
         Stored("_cells", "code", ("m", "c")),
         Stored("probabilities_", "float", ("n", "c")),
@@ -132,6 +133,15 @@ class AutoLabelSets(AutoModel):
             logits += odds * self._tree_map[0] + self._tree_map[1]
         return expit(logits)[nodes], informed[nodes]
 
+    @property
+    def held_out_probabilities(self) -> np.ndarray:
+        """The probabilities of the labels of known nodes, made without them."""
+        return self._held_out
+
+    def decide(self, P: np.ndarray) -> np.ndarray:
+        """Return a mask of the labels whose probability reaches their threshold."""
+        return np.asarray(self.thresholds_ <= P)
+
     @reads_state
     def predict_proba(self, X: Any, *, adjacency: Any = None, nodes: Any = None) -> np.ndarray:
         """Return the probability of every label for nodes of a graph."""
@@ -141,4 +151,4 @@ class AutoLabelSets(AutoModel):
     def predict(self, X: Any, *, adjacency: Any = None, nodes: Any = None) -> np.ndarray:
         """Return 0 or 1 for every label of nodes of a graph."""
         P = self.predict_proba(X, adjacency=adjacency, nodes=nodes)
-        return np.asarray(self.thresholds_ <= P, dtype=np.int64)
+        return self.decide(P).astype(np.int64)

@@ -119,6 +119,7 @@ def select_for_sets(
     hidden = deal_sets(cells, views, A)
     comparison = Comparison(views, A, hidden, depth, execution, deadline, hidden.nodes[:0])
     trials: list[Trial] = []
+    plain: list[Trial] = []
     with step("comparing models"):
         for kind in views:
             tried = []
@@ -131,10 +132,11 @@ def select_for_sets(
                     try_filter(comparison.tables, kind, filter_, width, at, hidden.labels, _PENALTIES)
                 )
             trials += sorted(tried, key=lambda trial: trial.loss)[:_EACH]
+            plain += [trial for trial in tried if not trial.filter.uses_graph and not _is_link(trial)]
     m = len(hidden.nodes)
     shares = (hidden.labels.Y.sum(axis=0) + 0.5) / (m + 1.0)
     base = np.log(shares / (1.0 - shares))
-    scores = [trial.score_map.logits(trial.predicted) for trial in trials]
+    scores = _scores(trials)
     entries: list[Entry] = []
     trees = tree_map = None
     start = perf_counter()
@@ -148,8 +150,7 @@ def select_for_sets(
             scores.append(odds * tree_map[0] + tree_map[1])
             entries.append(_entry(scores[-1], hidden, perf_counter() - start))
     weights, shifts = pool_weights(scores, base, hidden)
-    plain = [k for k, trial in enumerate(trials) if not trial.filter.uses_graph and not _is_link(trial)]
-    gain = _gain(scores, weights, shifts, base, hidden, plain)
+    gain = _gain(scores, weights, shifts, base, hidden, _scores(plain))
     constant = base * (1.0 - weights.sum()) + shifts
     members = []
     for trial, weight in zip(trials, weights, strict=False):
@@ -184,6 +185,11 @@ def select_for_sets(
         trees,
         tree_map,
     )
+
+
+def _scores(trials: Sequence[Trial]) -> list[np.ndarray]:
+    """Return the log-odds of hidden labels."""
+    return [trial.score_map.logits(trial.predicted) for trial in trials]
 
 
 def _is_link(trial: Trial) -> bool:
@@ -266,19 +272,19 @@ def _gain(
     shifts: np.ndarray,
     base: np.ndarray,
     hidden: HiddenSets,
-    plain: Sequence[int],
+    plain: Sequence[np.ndarray],
 ) -> tuple[float, float] | None:
     """Return by how much the log-likelihood per node exceeds that of features alone, with its error."""
     if not plain:
         return None
-    alone, moved = pool_weights([scores[k] for k in plain], base, hidden)
+    alone, moved = pool_weights(plain, base, hidden)
 
     def logs(w: np.ndarray, b: np.ndarray, parts: Sequence[np.ndarray]) -> np.ndarray:
         logits = base + b + sum(one * (part - base) for one, part in zip(w, parts, strict=True))
         Y = hidden.labels.Y
         return np.asarray(np.where(hidden.known, Y * logits - np.logaddexp(0.0, logits), 0.0).sum(axis=1))
 
-    change = logs(weights, shifts, scores) - logs(alone, moved, [scores[k] for k in plain])
+    change = logs(weights, shifts, scores) - logs(alone, moved, plain)
     return float(change.mean()), float(change.std() / np.sqrt(len(change)))
 
 

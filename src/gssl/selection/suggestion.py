@@ -11,6 +11,7 @@ from gssl.frames import Tabular
 from gssl.graph import check_adjacency
 from gssl.methods import SSGC
 from gssl.methods.inputs import check_features, ids_of_fit
+from gssl.methods.label_sets import refuse_label_sets
 from gssl.methods.labels import UNLABELLED
 from gssl.methods.regressor import GraphRegressor
 from gssl.operators import multiply
@@ -289,6 +290,7 @@ def suggestions(
     """
     if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1:
         raise ValueError(f"n is how many nodes to suggest, a whole number from 1 on, not {n!r}.")
+    refuse_label_sets(model, "suggest")
     ids = ids_of_fit(model, problem)
     if problem is not None:
         X = problem.features if X is None else X

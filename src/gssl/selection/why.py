@@ -23,6 +23,7 @@ from gssl.methods import (
 from gssl.methods.embedder import GraphEmbedder
 from gssl.methods.heads import LinearHead
 from gssl.methods.inputs import find_nodes, ids_of_fit, select_nodes
+from gssl.methods.label_sets import refuse_label_sets
 from gssl.methods.labels import UNLABELLED, class_weights, one_hot
 from gssl.methods.ridge import Ridge, mean_square
 from gssl.operators import dense, small_algebra
@@ -246,6 +247,7 @@ def why(model: Any, nodes: Any, *, problem: Any = None) -> "Explanations":
 
 def unwrapped(model: Any) -> Any:
     """Return the classifier inside a calibrated one; raise if the model no longer holds its inputs."""
+    refuse_label_sets(model, "why and audit")
     check_is_fitted(model)
     model = model.classifier_ if isinstance(model, CalibratedClassifier) else model
     kept = hasattr(model, "_fit_inputs")

@@ -1,0 +1,201 @@
+"""Several labels per node: read as matrices or sets, predicted with honest probabilities, and stored."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.sparse import block_diag, csr_array
+from sklearn.base import clone
+from sklearn.metrics import average_precision_score
+
+import gssl
+from gssl.io import from_scipy, list_sets
+
+N, KNOWN = 500, 250
+
+
+def drawn(seed=0, n=N):
+    """Return features, links within three communities, and four labels that follow both."""
+    rng = np.random.default_rng(seed)
+    group, X = rng.integers(3, size=n), rng.normal(size=(n, 6))
+    links = np.triu(rng.random((n, n)) < np.where(group[:, None] == group, 12 / n, 1 / n), 1)
+    A = csr_array((links | links.T).astype(float))
+    near = np.asarray(A @ X) / np.maximum(np.diff(A.indptr), 1)[:, None]
+    scores = np.stack(
+        [3.0 * (group == 0) - 1.5, 3.0 * (group == 1) - 1.5, 2.0 * X[:, 0], 4.0 * near[:, 1]], axis=1
+    )
+    return X, A, (rng.random((n, 4)) < 1.0 / (1.0 + np.exp(-scores))).astype(float)
+
+
+@pytest.fixture(scope="module")
+def problem():
+    X, A, truth = drawn()
+    Y = truth.copy()
+    Y[KNOWN:] = np.nan
+    return X, A, truth, Y
+
+
+@pytest.fixture(scope="module")
+def model(problem):
+    X, A, _, Y = problem
+    return gssl.AutoClassifier(depth=4).fit(X, Y, adjacency=A)
+
+
+def precision(model, truth):
+    return average_precision_score(truth[KNOWN:], model.label_distributions_[KNOWN:], average="macro")
+
+
+def test_links_and_features_both_tell_labels(problem, model):
+    X, A, truth, Y = problem
+    nodes = np.random.default_rng(0).permutation(N)
+    alone = gssl.AutoClassifier(depth=4).fit(X, Y, adjacency=A[nodes][:, nodes])
+    assert precision(model, truth) > precision(alone, truth) + 0.1
+    assert model.label_distributions_.shape == model.transduction_.shape == (N, 4)
+    assert set(np.unique(model.transduction_)) == {0, 1}
+    assert "The graph makes hidden labels more likely than features alone." in model.explain_
+
+
+def test_probabilities_are_calibrated(problem, model):
+    _, _, truth, _ = problem
+    P, Y = model.label_distributions_[KNOWN:].ravel(), truth[KNOWN:].ravel()
+    for low in (0.0, 0.25, 0.5, 0.75):
+        part = np.floor(4.0 * P) == 4.0 * low
+        assert abs(P[part].mean() - Y[part].mean()) < 0.1
+
+
+def test_predict_follows_the_convention_of_scikit_learn(problem, model):
+    X, A, truth, Y = problem
+    np.testing.assert_array_equal(model.predict(X, adjacency=A), model.transduction_)
+    np.testing.assert_allclose(model.predict_proba(X, adjacency=A), model.label_distributions_, atol=1e-6)
+    right = (model.transduction_ == truth).all(axis=1)[:KNOWN].mean()
+    assert model.score(X, Y, adjacency=A) == pytest.approx(right)
+    assert clone(model).get_params() == model.get_params()
+
+
+def test_the_order_of_nodes_does_not_matter(problem, model):
+    X, A, _, Y = problem
+    nodes = np.random.default_rng(1).permutation(N)
+    other = gssl.AutoClassifier(depth=4).fit(X[nodes], Y[nodes], adjacency=A[nodes][:, nodes])
+    np.testing.assert_allclose(other.label_distributions_, model.label_distributions_[nodes], atol=1e-4)
+
+
+def test_sets_of_names_frames_and_matrices_say_the_same(problem, model):
+    X, A, _, Y = problem
+    names = np.array(["a", "b", "c", "d"])
+    sets = [None if np.isnan(row).any() else set(names[row == 1]) for row in Y]
+    by_name = gssl.AutoClassifier(depth=4).fit(X, sets, adjacency=A)
+    assert by_name.classes_.tolist() == names.tolist()
+    frame = gssl.AutoClassifier(depth=4).fit(X, pd.DataFrame(Y, columns=names), adjacency=A)
+    for other in (by_name, frame):
+        np.testing.assert_allclose(other.label_distributions_, model.label_distributions_, atol=1e-8)
+
+
+def test_single_cells_may_be_unknown(problem):
+    X, A, truth, Y = problem
+    gaps = Y.copy()
+    gaps[np.random.default_rng(0).random(Y.shape) < 0.2] = np.nan
+    fitted = gssl.AutoClassifier(depth=4).fit(X, gaps, adjacency=A)
+    whole = gssl.AutoClassifier(depth=4).fit(X, Y, adjacency=A)
+    assert precision(fitted, truth) > precision(whole, truth) - 0.05
+
+
+def test_held_out_probabilities_do_not_know_the_label(problem):
+    X, A, _, Y = problem
+    noise = Y.copy()
+    noise[:KNOWN, 0] = np.random.default_rng(3).random(KNOWN) < 0.5
+    fitted = gssl.AutoClassifier(depth=4).fit(X, noise, adjacency=A)
+    held_out = fitted.label_sets_.held_out_probabilities[:, 0]
+    said = average_precision_score(noise[:KNOWN, 0], held_out)
+    assert said < noise[:KNOWN, 0].mean() + 0.12
+
+
+def test_a_saved_or_pickled_model_predicts_the_same(problem, model, tmp_path):
+    X, A, _, _ = problem
+    gssl.save(model, tmp_path / "m.gssl")
+    gssl.save(model, tmp_path / "all.gssl", problem=True)
+    others = [gssl.load(tmp_path / name) for name in ("m.gssl", "all.gssl")]
+    for other in (*others, pickle.loads(pickle.dumps(model))):  # noqa: S301
+        assert isinstance(other, gssl.AutoClassifier)
+        np.testing.assert_allclose(other.predict_proba(X, adjacency=A), model.label_distributions_, atol=1e-5)
+        np.testing.assert_array_equal(other.transduction_, model.transduction_)
+
+
+def test_new_nodes_are_predicted_with_those_of_fit(problem, model):
+    X, A, _, _ = problem
+    new_X, new_A, new_truth = drawn(seed=7, n=100)
+    grown = csr_array(block_diag([A, new_A], format="csr"))
+    P = model.predict_proba(np.vstack([X, new_X]), adjacency=grown)[N:]
+    assert average_precision_score(new_truth[:, 2], P[:, 2]) > 0.7
+    with pytest.raises(ValueError, match=f"must begin with the {N} nodes of fit"):
+        model.predict(new_X, adjacency=new_A)
+
+
+def test_an_update_is_a_new_fit(problem, model):
+    X, A, truth, Y = problem
+    more = Y.copy()
+    more[KNOWN : KNOWN + 50] = truth[KNOWN : KNOWN + 50]
+    updated = gssl.AutoClassifier(depth=4).fit(X, Y, adjacency=A).update_labels(more)
+    fresh = gssl.AutoClassifier(depth=4).fit(X, more, adjacency=A)
+    np.testing.assert_allclose(updated.label_distributions_, fresh.label_distributions_, atol=1e-8)
+    # and back to one class per node
+    single = updated.update_labels(np.where(np.arange(N) < KNOWN, truth[:, 0], -1))
+    assert single.transduction_.shape == (N,)
+    assert not hasattr(single, "label_sets_")
+
+
+def test_a_memory_budget_changes_nothing(problem, model):
+    X, A, _, Y = problem
+    with gssl.execution(memory="30MB"):
+        other = gssl.AutoClassifier(depth=4).fit(X, Y, adjacency=A)
+    np.testing.assert_allclose(other.label_distributions_, model.label_distributions_, atol=1e-6)
+
+
+def test_a_table_holds_labels_and_probabilities(problem, model):
+    X, A, _, Y = problem
+    sets = np.full(N, None, dtype=object)
+    for node in range(KNOWN):
+        sets[node] = tuple(np.flatnonzero(Y[node]).tolist())
+    read = from_scipy(A, node_ids=[f"n{k}" for k in range(N)], features=X)
+    table = list_sets(model, read.node_ids)
+    assert table.labels[0] == "; ".join(str(k) for k in sets[0])
+    assert table.given.sum() == KNOWN
+    assert list(table.columns())[-4:] == ["p_0", "p_1", "p_2", "p_3"]
+    np.testing.assert_allclose(table.columns()["p_2"][KNOWN:], model.label_distributions_[KNOWN:, 2])
+
+
+def test_without_features_links_alone_tell(problem):
+    _, A, truth, Y = problem
+    fitted = gssl.AutoClassifier(depth=2).fit(None, Y, adjacency=A)
+    found = average_precision_score(truth[KNOWN:, 0], fitted.label_distributions_[KNOWN:, 0])
+    assert found > truth[:, 0].mean() + 0.2
+
+
+def test_wrong_labels_get_one_sentence(problem):
+    X, A, _, Y = problem
+    classifier = gssl.AutoClassifier(depth=2)
+    with pytest.raises(ValueError, match="y holds 2 at row 0, column 1"):
+        classifier.fit(X, np.where(np.arange(4) == 1, 2.0, Y), adjacency=A)
+    with pytest.raises(ValueError, match="nothing is known about the label '3'"):
+        classifier.fit(X, np.where(np.arange(4) == 3, np.nan, Y), adjacency=A)
+    with pytest.raises(ValueError, match=r"y has 499 rows but X has 500"):
+        classifier.fit(X, Y[1:], adjacency=A)
+    with pytest.raises(ValueError, match="all known nodes have the same labels"):
+        classifier.fit(X, np.where(np.isnan(Y), Y, 1.0), adjacency=A)
+    with pytest.raises(ValueError, match="class_weight and priors are for one class per node"):
+        gssl.AutoClassifier(priors="uniform").fit(X, Y, adjacency=A)
+    with pytest.warns(
+        gssl.GraphWarning, match="all known nodes agree about 1 label, which cannot be learnt: '1'"
+    ):
+        fitted = classifier.fit(X, np.where((np.arange(4) == 1) & ~np.isnan(Y), 0.0, Y), adjacency=A)
+    assert fitted.label_distributions_[:, 1].max() < 0.1
+
+
+def test_tools_for_one_class_say_so(model):
+    for tool in (gssl.why, gssl.audit, gssl.suggest):
+        with pytest.raises(ValueError, match="supports one class per node"):
+            tool(model, *([0] if tool is gssl.why else []))
+
+
+def test_a_notebook_shows_the_labels(model):
+    assert "<th>label</th>" in model._repr_html_()
