@@ -43,7 +43,7 @@ def draw_classes(rng, m=150, p=3):
 def draw_sets(rng, m=3000):
     """Return scores, sets of three labels that have known slopes and intercepts, and these."""
     a, b = np.array([1.0, 3.0, 0.5]), np.array([0.0, -2.0, 1.0])
-    Z = rng.normal(size=(m, 3)) + [0.0, 1.0, 3.0]
+    Z = rng.normal([0.0, 1.0, 3.0], size=(m, 3))
     return Z, (rng.random((m, 3)) < expit(a * Z + b)).astype(float), a, b
 
 
@@ -245,7 +245,9 @@ def test_weights_count(rng):
     found = fit_sigmoids(Z, Y, weights, 1e-3)
     part = fit_sigmoids(Z[twice], Y[twice], np.ones(twice.sum()), 1e-3)
     np.testing.assert_allclose(found, part, rtol=2e-2, atol=2e-2)
-    for one, other in zip(fit_sigmoids(Z, Y, 7.0 * weights, 1.0), fit_sigmoids(Z, Y, weights, 1.0), strict=True):
+    for one, other in zip(
+        fit_sigmoids(Z, Y, 7.0 * weights, 1.0), fit_sigmoids(Z, Y, weights, 1.0), strict=True
+    ):
         np.testing.assert_allclose(one, other, rtol=1e-9)
 
 

@@ -64,8 +64,16 @@ def test_numbers_are_floats_and_empty_is_none(numbers):
 @pytest.mark.parametrize(
     ("text", "wanted", "note"),
     [
-        ("id;value\na;1,5\nb;-2,25\nc;\n", [1.5, -2.25, None], "decimal commas are read as points in 'value'."),
-        ("id;value\na;1.234,5\nb;2.000,25\n", [1234.5, 2000.25], "decimal commas are read as points in 'value'."),
+        (
+            "id;value\na;1,5\nb;-2,25\nc;\n",
+            [1.5, -2.25, None],
+            "decimal commas are read as points in 'value'.",
+        ),
+        (
+            "id;value\na;1.234,5\nb;2.000,25\n",
+            [1234.5, 2000.25],
+            "decimal commas are read as points in 'value'.",
+        ),
         (
             'id,value\na,"1,234.5"\nb,"2,000"\nc,"3,100,200"\n',
             [1234.5, 2000.0, 3100200.0],
@@ -107,7 +115,9 @@ def test_repeated_rows_are_merged(numbers):
     assert notes == ["merged 2 repeated rows."]
 
 
-@pytest.mark.parametrize("cell", ["tall", "inf", "-Infinity", "1e999", "5 %", "€5", "true", "0x10", "2020-01-01"])
+@pytest.mark.parametrize(
+    "cell", ["tall", "inf", "-Infinity", "1e999", "5 %", "€5", "true", "0x10", "2020-01-01"]
+)
 def test_a_cell_that_is_no_finite_number_is_one_sentence(numbers, cell):
     with pytest.raises(ValueError, match="is not a finite number: correct it, or leave it empty") as caught:
         numbers(f"id,value\na,1\nb,{cell}\nc,3\n")
@@ -162,7 +172,9 @@ def test_a_problem_holds_numbers(problem):
 
 
 def test_numbers_that_are_read_as_classes_point_to_the_regressor():
-    with pytest.raises(ValueError, match=r"a classifier predicts classes, not numbers: use AutoRegressor \(gssl"):
+    with pytest.raises(
+        ValueError, match=r"a classifier predicts classes, not numbers: use AutoRegressor \(gssl"
+    ):
         gssl.read(**tables())
 
 

@@ -219,7 +219,12 @@ def test_the_layout_of_features_and_graph_makes_no_difference(drawn, fitted):
     X, A, y, known = drawn
     rare = np.where(X > 1.0, X, 0.0)
     sparse = fit(rare, y, known, A)
-    cases = [(np.asfortranarray(X), fitted), (csr_array(X), fitted), (X.tolist(), fitted), (csr_array(rare), sparse)]
+    cases = [
+        (np.asfortranarray(X), fitted),
+        (csr_array(X), fitted),
+        (X.tolist(), fitted),
+        (csr_array(rare), sparse),
+    ]
     for stored, plain in cases:
         model = fit(stored, y, known, csr_array(A))
         np.testing.assert_allclose(model.transduction_, plain.transduction_, rtol=1e-6, atol=1e-6)
@@ -433,7 +438,10 @@ def test_what_is_given_is_not_changed(drawn):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda y: np.where(np.arange(len(y)) == 6, np.inf, y), "contains infinity at position 6: give a number"),
+        (
+            lambda y: np.where(np.arange(len(y)) == 6, np.inf, y),
+            "contains infinity at position 6: give a number",
+        ),
         (lambda y: [*y[:-1], "tall"], "y holds the text 'tall', which is not a number: correct it"),
         (lambda y: np.where(np.isnan(y), np.nan, 4.0), "known numbers in y are 4: there is nothing to learn"),
         (lambda y: np.where(np.arange(len(y)) < 2, 1.0 * np.arange(len(y)), np.nan), "y has 2 known numbers"),
