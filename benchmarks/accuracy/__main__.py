@@ -8,7 +8,9 @@ from gssl.cli.options import UserPath, exit_on_error
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
-@click.argument("what", type=click.Choice(["selection", "calibration", "conformal", "suggest"]))
+@click.argument(
+    "what", type=click.Choice(["selection", "calibration", "conformal", "suggest", "numbers", "sets"])
+)
 @click.option(
     "--graphs", metavar="A,B,…", help="Names as in gssl datasets list; each bench has its own.", default=""
 )
@@ -30,7 +32,8 @@ from gssl.cli.options import UserPath, exit_on_error
     "--share",
     type=click.FloatRange(0, 1, min_open=True, max_open=True),
     metavar="S",
-    help="For selection: draw this share of all labelled nodes at random, such as 0.1, and test on the rest.",
+    help="For selection and numbers: draw this share of all labelled nodes, such as 0.1, and test on "
+    "the rest.",
 )
 @click.option("--quick", is_flag=True, help="Two draws only.")
 @click.option("--out", type=UserPath(), help="A folder for a Markdown page.")
@@ -51,6 +54,8 @@ def main(what: str, quick: bool, draws: int, **options: Any) -> None:
       python -m benchmarks.accuracy calibration --graphs planetoid/cora,graphs/amazon_photo
       python -m benchmarks.accuracy conformal --draws 20 --out results
       python -m benchmarks.accuracy suggest --quick
+      python -m benchmarks.accuracy numbers --share 0.3 --draws 3
+      python -m benchmarks.accuracy sets --draws 3
     """
     from benchmarks.accuracy.bench import run_bench
 

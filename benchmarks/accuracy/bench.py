@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.accuracy.answers import number_grid, set_grid
 from benchmarks.accuracy.cells import (
     CALIBRATED,
     CONFIDENCE_GRAPHS,
@@ -64,20 +65,30 @@ def run_bench(what: str, graphs: tuple[str, ...], **options: Any) -> None:
         "calibration": (run_calibration, CONFIDENCE_GRAPHS),
         "conformal": (run_conformal, CONFIDENCE_GRAPHS),
         "suggest": (run_suggest, ("cora",)),
+        "numbers": (run_answers, ("numbers",)),
+        "sets": (run_answers, ("sets",)),
     }
     run, default = runs[what]
     drawn = [name for name in ("per_class", "share") if options.get(name)]
-    if drawn and what != "selection":
+    if drawn and what != "selection" and (what, drawn) != ("numbers", ["share"]):
         raise ValueError(f"{what} draws its own labels: leave --{drawn[0].replace('_', '-')} out.")
     if len(drawn) > 1:
         raise ValueError("--per-class and --share draw labels in different ways: give one of them.")
-    if what == "suggest":
+    if what in ("suggest", "numbers", "sets"):
         for name in ("methods", "records"):
             if options.get(name):
                 raise ValueError(
-                    f"suggest runs one method and keeps no runs, so --{name} does not apply: leave it out."
+                    f"{what} has its own methods and keeps no runs, so --{name} does not apply: leave it out."
                 )
     run(Bench(graphs or default, **options), Terminal())
+
+
+def run_answers(bench: "Bench", terminal: Terminal) -> None:
+    """Run the bench of numbers or of label sets."""
+    if bench.graphs == ("sets",):
+        bench.finish("sets", [set_grid(bench.seeds())], (), terminal)
+    else:
+        bench.finish("numbers", [number_grid(bench.share or 0.3, bench.seeds())], (), terminal)
 
 
 @dataclass(frozen=True)

@@ -202,6 +202,9 @@ class Run:
         if len(classes) < 2 and self.inputs.answers == "classes":
             given = f"only the label {next(iter(classes))!r}" if classes else "no label"
             raise ValueError(f"{self.inputs.labels} has {given}: label nodes of at least two classes.")
+        if self.inputs.answers == "numbers" and len(classes) < 2:
+            given = f"all known numbers are {next(iter(classes)):g}" if classes else "there is no number"
+            raise ValueError(f"{self.inputs.labels}: {given}: give numbers that differ.")
         if not self.where.limited:
             refuse_if_too_large(model, problem)
         with self.where.execution(), self.terminal.stage(self.choice.stage) as stage, self.terminal.step(""):

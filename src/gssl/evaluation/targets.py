@@ -146,8 +146,8 @@ def fit_sigmoids(
     .. math:: \min_{a, b} -\sum_i w_i \log p(y_{ik})
               + \tfrac{\rho}{2} \big( (a_k - a_0)^2 s_k^2 + (b_k - b_{0k})^2 \big)
 
-    with the slope :math:`a_0` that all labels share, the intercept :math:`b_{0k}` that keeps the share of the
-    label at this slope, and the deviation :math:`s_k` of its scores. Returns a and b.
+    with the slope :math:`a_0` that all labels share, the log-odds :math:`b_{0k}` of the share of the label,
+    and the deviation :math:`s_k` of its scores, which are centred. Returns a and b.
     """
     w = (weights * len(Y) / weights.sum())[:, None]
     centre, scale = np.average(Z, axis=0, weights=weights), np.maximum(Z.std(axis=0), 1e-12)
@@ -171,7 +171,8 @@ def fit_sigmoids(
                 break
         if shared:
             prior = np.full_like(prior, np.median(slopes))
-    slopes = np.maximum(slopes, 0.0)  # a map that reverses scores has fitted the bias of leave-one-out
+    # a map that reverses scores has fitted the bias of leave-one-out: the share of the label is better
+    slopes, shifts = np.maximum(slopes, 0.0), np.where(slopes > 0, shifts, intercepts)
     return slopes / scale, shifts - slopes * centre / scale
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -135,6 +135,8 @@ def read_labels(
     >>> labels.ids.tolist(), labels.labels.tolist()
     (['007', '8'], ['spy', None])
     """
+    if answers not in get_args(Answers):
+        raise ValueError(f"answers must be one of {', '.join(get_args(Answers))}, not {answers!r}.")
     table = open_table(source, header=header, graph_part="nodes")
     name, label = _choose_columns(table, columns, _NUMBERS if answers == "numbers" else _LABELS)
     note_spaces(table, [name, label])

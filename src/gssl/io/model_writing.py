@@ -171,10 +171,12 @@ def _outgrows_inputs(model: Any) -> bool:
     """Return whether coefficients that can be computed again would take more space than the inputs."""
     if isinstance(model, CalibratedClassifier):
         return _outgrows_inputs(model.classifier_)
-    if hasattr(model, "tree_pool_"):
-        # trees are not stored, but fitted again
+    if not isinstance(model, AutoModel):
+        return False
+    if model.has_trees:
+        # they are not stored, but fitted again
         return True
-    if not isinstance(model, AutoModel) or not hasattr(model, "_recipe"):
+    if not hasattr(model, "_recipe"):
         return False
     inputs = getattr(model, "_fit_inputs", None)
     return inputs is not None and model._n_coefficients * inputs.X.dtype.itemsize > input_bytes(inputs)

@@ -70,7 +70,7 @@ def refuse_other_nodes(model: Any, name: str) -> None:
     """Raise if a model can only predict graphs with the nodes of its fit."""
     if model.knows_nodes:
         raise ValueError(
-            f"{name} is a {type(model).__name__}, whose labels belong to the nodes it was fitted to: "
+            f"{name} ({type(model).__name__}) knows the nodes it was fitted to by their labels: "
             "run gssl on the new graph with those labels."
         )
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from gssl.frames import Tabular
+from gssl.graph import reached_nodes
 from gssl.io.table_writing import write_columns
 from gssl.methods.labels import UNLABELLED
 
@@ -91,7 +92,7 @@ def predict_numbers(model: Any, problem: Any, *, known: bool) -> NumberPredictio
         nodes = np.flatnonzero(model.fit_codes != UNLABELLED)
         given[: len(model.fit_codes)] = model.fit_values
         answers[nodes] = np.column_stack([model.transduction_, model.intervals_])[nodes]
-        reached[: len(model.reached_)] = model.reached_
+        reached = reached_nodes(problem.adjacency, ~np.isnan(given))
     return _tabulate(problem.node_ids, answers, given, reached)
 
 

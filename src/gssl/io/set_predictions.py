@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from gssl.frames import Tabular
+from gssl.graph import reached_nodes
 from gssl.io.table_writing import write_columns
 from gssl.methods.labels import UNLABELLED
 
@@ -100,7 +101,8 @@ def predict_sets(model: Any, problem: Any, *, known: bool) -> SetPredictions:
     answers, reached = np.full(len(P), None, dtype=object), np.ones(len(P), dtype=bool)
     if known:
         n, nodes = len(inner.fit_codes), np.flatnonzero(inner.fit_codes != UNLABELLED)
-        answers[:n], reached[:n] = inner.fit_answers, inner.reached_
+        answers[:n] = inner.fit_answers
+        reached = reached_nodes(problem.adjacency, np.array([answer is not None for answer in answers]))
         P[nodes] = inner.held_out_probabilities
     return _tabulate(inner, problem.node_ids, P, answers, reached)
 

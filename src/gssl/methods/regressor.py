@@ -18,8 +18,11 @@ from gssl.wording import NUMBER, counted, is_missing, is_missing_text, quoted
 _FEWEST = 3
 
 
-def read_numbers(y: Any, n_nodes: int | None = None) -> np.ndarray:
-    """Return numbers as float64, NaN where there is none; texts of numbers are read."""
+def read_numbers(y: Any, n_nodes: int | None = None, *, learns: bool = True) -> np.ndarray:
+    """Return numbers as float64, NaN where there is none; texts of numbers are read.
+
+    ``learns`` says that there must be enough of them to learn from.
+    """
     if y is None:
         raise ValueError("requires y to be passed, but the target y is None: give a number or NaN per node.")
     refuse_mask(y, "y")
@@ -39,6 +42,8 @@ def read_numbers(y: Any, n_nodes: int | None = None) -> np.ndarray:
             "NaN where it is unknown."
         )
     known = values[~np.isnan(values)]
+    if not learns:
+        return values
     if len(known) < _FEWEST:
         raise ValueError(f"y has {counted(len(known), 'known number')}: give at least {_FEWEST}.")
     if not np.ptp(known):
@@ -63,7 +68,7 @@ def _number(value: Any) -> float:
         return np.nan
     try:
         return float(value)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise ValueError(
             f"y holds {quoted(str(value))}, which is not a number: give one number (or NaN) per node."
         ) from error
@@ -147,7 +152,7 @@ class GraphRegressor(RegressorMixin, GraphModel):
     def score(self, X: Any, y: Any, sample_weight: Any = None, *, adjacency: Any = None) -> float:
         """Return R² on the nodes that have a number in y."""
         predicted = self.predict(X, adjacency=adjacency)
-        truth = read_numbers(y, len(predicted))
+        truth = read_numbers(y, len(predicted), learns=False)
         known = ~np.isnan(truth)
         weights = None if sample_weight is None else np.asarray(sample_weight)[known]
         return float(r2_score(truth[known], predicted[known], sample_weight=weights))

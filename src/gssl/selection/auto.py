@@ -256,10 +256,10 @@ class AutoClassifier(AutoModel, GraphClassifier):
             with part_of_run("predicts"):
                 self.propagation_ = model.fit(None, self._fit_codes, adjacency=self._fit_inputs.A)
 
-    def __getstate__(self) -> Any:
-        if hasattr(self, "tree_pool_"):
-            self._trees  # noqa: B018 - a loaded model fits them from what a copy lacks
-        return super().__getstate__()
+    @property
+    def has_trees(self) -> bool:
+        """Whether boosted trees are part of the pool."""
+        return hasattr(self, "tree_pool_")
 
     def _forget(self) -> None:
         """Drop everything that an earlier fit predicts with."""

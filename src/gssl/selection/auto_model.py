@@ -58,6 +58,7 @@ class AutoModel(FittedParameters, GraphModel):
     depth: int
     time_budget: Any
     _fit_inputs: SelectionInputs
+    _trees: Any
     intercept_: np.ndarray
     column_scales_: np.ndarray
     _stored: ClassVar[tuple[Stored, ...]] = (
@@ -75,6 +76,11 @@ class AutoModel(FittedParameters, GraphModel):
         Stored("_recipe", "recipe", optional=True),
         *transient("_fitted_average", "_trees"),
     )
+
+    @property
+    @abstractmethod
+    def has_trees(self) -> bool:
+        """Whether trees are part of the model, which a loaded one fits again."""
 
     @property
     @abstractmethod
@@ -104,6 +110,8 @@ class AutoModel(FittedParameters, GraphModel):
     def __getstate__(self) -> Any:
         # of a loaded model, which may have to compute them from what a copy lacks
         self._coefficients()
+        if self.has_trees:
+            self._trees  # noqa: B018
         left = ("_fitted_average", "_recipe")
         return {name: value for name, value in super().__getstate__().items() if name not in left}
 

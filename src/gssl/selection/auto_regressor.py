@@ -163,7 +163,9 @@ class AutoRegressor(AutoModel, GraphRegressor):
 
     def _choose(self, execution: Execution) -> Self:
         """Choose models for the stored inputs and numbers, and predict every node."""
-        inputs = self._fit_inputs
+        inputs, least = self._fit_inputs, self._known_values.min()
+        if self.scale == "log" and least <= 0:
+            raise ValueError(f"scale is log, but y holds {least:g}: only positive numbers have logarithms.")
         deadline = perf_counter() + (np.inf if self.time_budget is None else self.time_budget)
         self._drop("_tree_residuals", "_pool", "_interval_scale")
         self.n_iter_ = self.depth
@@ -214,6 +216,11 @@ class AutoRegressor(AutoModel, GraphRegressor):
         return NumberScale(bool(log), float(centre), float(spread))
 
     @property
+    def has_trees(self) -> bool:
+        """Whether boosted trees are part of the pool."""
+        return bool(getattr(self, "_pool", np.zeros(4))[2])
+
+    @property
     def _n_columns(self) -> int:
         return 1
 
@@ -257,11 +264,6 @@ class AutoRegressor(AutoModel, GraphRegressor):
         check_number(self, "interval", low=0.0, high=1.0, open_ends=True)
         if self.scale not in _SCALES:
             raise ValueError(f"scale must be {', '.join(_SCALES)}, not {self.scale!r}.")
-        known = getattr(self, "_known_values", None)
-        if self.scale == "log" and known is not None and known.min() <= 0:
-            raise ValueError(
-                f"scale is log, but y holds {known.min():g}: only positive numbers have logarithms."
-            )
 
     def _score_graph(self, X: Any, A: csr_array, nodes: Nodes = EVERY) -> tuple[np.ndarray, np.ndarray]:
         values, gap, informed = self._values_of(X, A)

@@ -98,6 +98,11 @@ class AutoLabelSets(AutoModel):
         return self
 
     @property
+    def has_trees(self) -> bool:
+        """Whether randomised trees are part of the pool."""
+        return hasattr(self, "_tree_map")
+
+    @property
     def _n_columns(self) -> int:
         return len(self.classes_)
 

@@ -52,7 +52,10 @@ class NumberScale:
     def of(cls, numbers: np.ndarray, *, log: bool) -> "NumberScale":
         """Return the scale of some numbers."""
         values = np.log(numbers) if log else numbers
-        return cls(log, float(values.mean()), float(values.std()) or 1.0)
+        # squares may overflow or underflow
+        unit = 2.0 ** np.frexp(np.abs(values).max())[1] if values.any() else 1.0
+        scaled = values / unit
+        return cls(log, float(unit * scaled.mean()), float(unit * scaled.std()) or 1.0)
 
     def values(self, numbers: np.ndarray) -> np.ndarray:
         """Return standardised values."""

@@ -103,14 +103,19 @@ def explain_numbers(
 ) -> str:
     """Say how good a selection is on hidden numbers, what the graph adds, and which models predict."""
     facts = selection.facts
-    score, error = r_squared(truth, held_out, np.ones(len(truth)))
+    unit = np.abs(truth).max() or 1.0  # squares may overflow
+    score, error = r_squared(truth / unit, held_out / unit, np.ones(len(truth)))
     typical = float(np.median(np.abs(truth - held_out)))
     plain = float(np.median(np.abs(truth - truth.mean())))
     sentences = [
         f"R² {score:.2f} ± {error:.2f} on {facts.n_numbers:,} hidden numbers; typical error "
         f"{write_number(typical)}; always answering the mean would be off by {write_number(plain)}."
     ]
-    if score < error:
+    if not facts.compared:
+        sentences = [
+            f"Only {facts.n_numbers} numbers are known: too few to say how good the predictions are."
+        ]
+    elif score < error:
         sentences.append("This is no better than always answering the mean.")
     if facts.graph_gain is not None:
         gain, spread = facts.graph_gain
@@ -119,7 +124,8 @@ def explain_numbers(
         unclear = f"The graph makes no clear difference ({gain:+.2f} ± {spread:.2f} of R²)."
         sentences.append(clear if abs(gain) > 2 * spread else unclear)
     if model.number_scale.log:
-        sentences.append("Logarithms are predicted, since hidden numbers are more likely this way.")
+        why = ", since hidden numbers are more likely this way" if model.scale == "auto" else ""
+        sentences.append(f"Logarithms are predicted{why}.")
     count = facts.n_models
     if not facts.has_features:
         sentences.append(f"{_NO_FEATURES}.")
@@ -131,7 +137,10 @@ def explain_numbers(
     if facts.tree_weight:
         sentences.append(f"Boosted trees have a weight of {100 * facts.tree_weight:.0f} % beside it.")
     within = float(((intervals[:, 0] <= truth) & (truth <= intervals[:, 1])).mean())
-    sentences.append(f"{100 * within:.0f} % of hidden numbers lie within their intervals.")
+    if facts.compared:
+        sentences.append(f"{100 * within:.0f} % of hidden numbers lie within their intervals.")
+    else:
+        sentences.append("The intervals promise more than so few numbers can tell.")
     return " ".join(sentences)
 
 
