@@ -23,7 +23,8 @@ from gssl.evaluation import (
 from gssl.graph import check_adjacency
 from gssl.io import Labels, Predictions, Problem, list_predictions, read_labels
 from gssl.io.problem import is_problem_of_fit
-from gssl.report.page import MapPoint, Page, check_extra, write_page
+from gssl.report.document import check_extra
+from gssl.report.page import MapPoint, Page, write_page
 from gssl.scale.progress import note, report_progress, step
 from gssl.selection import audit, learning_curve, suggestions, why
 from gssl.selection.suggestion import smoothed_signature
