@@ -6,9 +6,10 @@ import numpy as np
 
 from gssl.evaluation.graph_gain import GraphGain
 from gssl.evaluation.holdout import HeldOut
-from gssl.evaluation.targets import r_squared
+from gssl.evaluation.number_accuracy import NumberAccuracy
 from gssl.selection.model_search import Facts, Selection
 from gssl.selection.number_search import NumberSelection
+from gssl.wording import write_number
 
 _NO_FEATURES = "There are no features that differ between nodes"
 
@@ -101,14 +102,14 @@ def explain_numbers(
 ) -> str:
     """Say how good a selection is on hidden numbers, what the graph adds, and which models predict."""
     facts = selection.facts
-    score, error = r_squared(truth, held_out, np.ones(len(truth)))
-    typical = float(np.median(np.abs(truth - held_out)))
-    plain = float(np.median(np.abs(truth - truth.mean())))
+    accuracy = NumberAccuracy(truth, held_out, intervals[:, 0], intervals[:, 1])
+    score, error = accuracy.r_squared
     sentences = [
         f"R² {score:.2f} ± {error:.2f} on {facts.n_numbers:,} hidden numbers; typical error "
-        f"{_short(typical)}; always answering the mean would be off by {_short(plain)}."
+        f"{write_number(accuracy.typical_error)}; always answering the mean would be off by "
+        f"{write_number(accuracy.error_of_mean)}."
     ]
-    if score < error:
+    if not accuracy.beats_mean:
         sentences.append("This is no better than always answering the mean.")
     if facts.graph_gain is not None:
         gain, spread = facts.graph_gain
@@ -128,11 +129,5 @@ def explain_numbers(
         sentences.append("What it misses at known nodes is propagated over the graph.")
     if facts.tree_weight:
         sentences.append(f"Boosted trees have a weight of {100 * facts.tree_weight:.0f} % beside it.")
-    within = float(((intervals[:, 0] <= truth) & (truth <= intervals[:, 1])).mean())
-    sentences.append(f"{100 * within:.0f} % of hidden numbers lie within their intervals.")
+    sentences.append(f"{100 * accuracy.within.mean():.0f} % of hidden numbers lie within their intervals.")
     return " ".join(sentences)
-
-
-def _short(number: float) -> str:
-    """Return a number with three digits."""
-    return f"{number:.3g}" if abs(number) < 1000 else f"{number:,.0f}"
