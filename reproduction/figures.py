@@ -10,7 +10,7 @@ from markupsafe import Markup
 
 from gssl.io import whole_file
 from gssl.report.charts import PALETTE, Spec
-from gssl.report.page import read_template
+from gssl.report.document import read_template
 from reproduction.summary import Result, grids
 from reproduction.tables import LEGEND, claim_texts, command, line_text, seeds_text, tolerance_text
 

@@ -10,6 +10,7 @@ import numpy as np
 MISSING = ("NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "NAN", "None", "NULL", "null", "NaT", "?")
 # how a text writes a number
 NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+_RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def is_missing(value: Any) -> bool:
@@ -89,15 +90,26 @@ def counted(number: int, what: str) -> str:
     return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
-def write_number(number: float) -> str:
-    """Format a number for people: four digits, and separators of thousands instead of powers of ten.
+def write_number(number: float, fine: float = 0.0) -> str:
+    """Return a number with three digits, or more where a difference of ``fine`` would not show.
 
     Examples
     --------
-    >>> write_number(46740.51), write_number(0.012346), write_number(1.5)
-    ('46,741', '0.01235', '1.5')
+    >>> [write_number(x) for x in (21853.4, 999.7, 0.012345, 2.0, -1.2345e-9)]
+    ['21,853', '1,000', '0.0123', '2', '-1.23 × 10⁻⁹']
+    >>> write_number(101.2345, fine=0.15)
+    '101.23'
     """
-    return f"{number:,.0f}" if 1e3 <= abs(number) < 1e15 else f"{number:.4g}"
+    if not np.isfinite(number) or not number:
+        return f"{number:g}"
+    size = int(np.floor(np.log10(abs(number))))
+    if not -5 < size < 15:
+        digits, power = f"{number:.2e}".split("e")
+        return f"{digits} × 10{str(int(power)).translate(_RAISED)}"
+    enough = 1 - int(np.floor(np.log10(fine))) if fine else 0
+    decimals = max(0, 2 - size, min(enough, 6 - size))
+    text = f"{number:,.{decimals}f}"
+    return text.rstrip("0").rstrip(".") if decimals else text
 
 
 def write_size(n_bytes: int) -> str:

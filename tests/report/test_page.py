@@ -181,21 +181,21 @@ def test_a_sample_and_many_classes_are_said_to_be_so(karate_page, tmp_path):
 
 
 def test_the_bundled_script_is_kept_and_made_anew_where_it_cannot_be(tmp_path, monkeypatch):
-    from gssl.report import page
+    from gssl.report import document
 
     monkeypatch.setenv("GSSL_CACHE_DIR", str(tmp_path / "cache"))
-    page._script.cache_clear()
-    first = page._script()
+    document._script.cache_clear()
+    first = document._script()
     [kept] = (tmp_path / "cache").iterdir()
     assert kept.read_bytes().decode() == first
-    page._script.cache_clear()
-    monkeypatch.setattr(page, "_bundle", lambda source: pytest.fail("bundled again"))
-    assert page._script() == first
+    document._script.cache_clear()
+    monkeypatch.setattr(document, "_bundle", lambda source: pytest.fail("bundled again"))
+    assert document._script() == first
     monkeypatch.setenv("GSSL_CACHE_DIR", str(kept))  # a file, not a folder
-    monkeypatch.setattr(page, "_bundle", lambda source: "anew")
-    page._script.cache_clear()
-    assert page._script() == "anew"
-    page._script.cache_clear()
+    monkeypatch.setattr(document, "_bundle", lambda source: "anew")
+    document._script.cache_clear()
+    assert document._script() == "anew"
+    document._script.cache_clear()
 
 
 def test_the_same_page_is_the_same_file(karate_page, tmp_path):

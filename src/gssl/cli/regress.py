@@ -2,8 +2,6 @@
 
 from pathlib import Path
 
-import numpy as np
-
 from gssl.cli.classify import save_model, write_page
 from gssl.cli.console import Terminal
 from gssl.cli.run import Run
@@ -17,10 +15,8 @@ from gssl.io import (
 )
 from gssl.io.table_writing import check_outputs
 from gssl.report import check_extra
-from gssl.wording import counted, write_size
-
-# numbers that are so many deviations from what the model says are worth a look
-_DOUBTFUL = 4.0
+from gssl.selection import audit
+from gssl.wording import write_size
 
 
 def run_regress(run: Run, out: Path, report: Path | None, save: Path | None) -> None:
@@ -35,14 +31,9 @@ def run_regress(run: Run, out: Path, report: Path | None, save: Path | None) -> 
     predictions = list_numbers(model, problem.node_ids)
     write_any_table(out, predictions, terminal)
     terminal.say(model.explain_)
-    given = predictions.given
-    errors = np.abs(predictions.value - predictions.model_says)[given]
-    n_far = int((errors > _DOUBTFUL * 1.4826 * np.median(errors)).sum())
-    if n_far:
-        terminal.say(
-            f"{n_far:,} of {counted(int(given.sum()), 'given number')} differ much from what the model says "
-            "without them: gssl audit ranks them."
-        )
+    audited = audit(model)
+    if audited.n_doubtful:
+        terminal.say(f"{audited.summary} gssl audit ranks them.")
     if save is not None:
         save_model(model, save, problem, terminal)
         terminal.say(f"model: {save} ({write_size(save.stat().st_size)})")

@@ -1,8 +1,8 @@
 from .contents import read_truth as read_truth
 from .contents import write_report as write_report
+from .document import check_extra as check_extra
 from .page import MapPoint as MapPoint
 from .page import Page as Page
-from .page import check_extra as check_extra
 from .page import write_page as write_page
 from .tables import classification_table as classification_table
 from .tables import comparison_table as comparison_table

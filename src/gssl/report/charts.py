@@ -36,6 +36,7 @@ Spec = dict[str, Any]
 
 _UNIT = {"domain": [0, 1]}
 _CLOSE = {"nice": False, "zero": False}
+_CERTAINTY = {"domain": [0, 1], "range": [0.2, 1.0], "clamp": True}
 
 
 def draw(page: Page) -> dict[str, Spec]:
@@ -44,7 +45,7 @@ def draw(page: Page) -> dict[str, Spec]:
     for k, values in enumerate((page.history or {}).values()):
         specs[f"curve-{k}"] = curve(values)
     if page.confidences:
-        specs["confidences"] = histogram(page.confidences)
+        specs["confidences"] = confidence_bars(page.confidences)
     if page.reliability:
         specs["reliability"] = reliability_curve(page.reliability)
     if page.learning_curve is not None:
@@ -54,18 +55,19 @@ def draw(page: Page) -> dict[str, Spec]:
     return specs
 
 
-def _chart(rows: Sequence[Spec], *layers: Spec, height: int | None = None) -> Spec:
+def chart(rows: Sequence[Spec], *layers: Spec, height: int | None = None) -> Spec:
     """Return a chart of layers that share the same rows."""
     spec: Spec = {"data": {"name": "rows"}, "datasets": {"rows": list(rows)}}
     spec |= layers[0] if len(layers) == 1 else {"layer": list(layers)}
     return spec | {"width": "container"} | ({} if height is None else {"height": height})
 
 
-def _layer(mark: Spec, **encoding: Any) -> Spec:
+def layer(mark: Spec, **encoding: Any) -> Spec:
+    """Return a mark with its encoding."""
     return {"mark": mark, "encoding": encoding}
 
 
-def _field(name: str, title: str | None = None, **more: Any) -> Spec:
+def field(name: str, title: str | None = None, **more: Any) -> Spec:
     """Return the encoding of a numeric field."""
     return {"field": name, "type": "quantitative", "title": title, **more}
 
@@ -80,56 +82,63 @@ def curve(values: Any) -> Spec:
     rows = [{"k": k, "value": float(v)} for k, v in enumerate(numbers, start=1) if np.isfinite(v)]
     # with few iterations, Vega would place ticks at fractions
     ticks: Spec = {"values": list(range(1, len(numbers) + 1))} if len(numbers) <= 8 else {"tickCount": 6}
-    line = _layer(
+    line = layer(
         {"type": "line", "color": ACCENT, "strokeWidth": 2, "point": {"size": 26, "color": ACCENT}},
-        x=_field("k", "iteration", scale=_CLOSE, axis={"grid": False, "format": "d", **ticks}),
-        y=_field("value", scale={"zero": False}, axis={"tickCount": 5}),
-        tooltip=[_field("k", "iteration"), _field("value", "value", format=".4~g")],
+        x=field("k", "iteration", scale=_CLOSE, axis={"grid": False, "format": "d", **ticks}),
+        y=field("value", scale={"zero": False}, axis={"tickCount": 5}),
+        tooltip=[field("k", "iteration"), field("value", "value", format=".4~g")],
     )
-    return _chart(rows, line, height=180)
+    return chart(rows, line, height=180)
 
 
-def histogram(bins: Sequence[Bin]) -> Spec:
-    """Draw the number of nodes per bin of confidence."""
-    rows = [{"low": b.low, "high": b.high, "count": b.count, "zero": 0} for b in bins]
-    bars = _layer(
+def histogram(rows: Sequence[Spec], x: Spec, tooltip: Sequence[Spec]) -> Spec:
+    """Draw the number of nodes in bins, rows with ``low``, ``high`` and ``count``."""
+    bars = layer(
         {"type": "rect", "color": ACCENT, "xOffset": 0.5, "x2Offset": -0.5},
-        x=_field("low", "confidence", scale=_UNIT, axis=_percent_axis(grid=False)),
+        x=x,
         x2={"field": "high"},
-        y=_field("count", "nodes", axis={"format": ",d", "tickCount": 5}),
+        y=field("count", "nodes", axis={"format": ",d", "tickCount": 5}),
         y2={"field": "zero"},
-        tooltip=[
-            _field("low", "from", format=".0%"),
-            _field("high", "to", format=".0%"),
-            _field("count", "nodes", format=",d"),
-        ],
+        tooltip=[*tooltip, field("count", "nodes", format=",d")],
     )
-    return _chart(rows, bars, height=240)
+    return chart([{**row, "zero": 0} for row in rows], bars, height=240)
+
+
+def confidence_bars(bins: Sequence[Bin]) -> Spec:
+    """Draw the number of nodes per bin of confidence."""
+    return histogram(
+        [{"low": b.low, "high": b.high, "count": b.count} for b in bins],
+        field("low", "confidence", scale=_UNIT, axis=_percent_axis(grid=False)),
+        [field("low", "from", format=".0%"), field("high", "to", format=".0%")],
+    )
+
+
+def diagonal(low: float, high: float, x: Spec, y: Spec) -> Spec:
+    """Draw a dashed line on which both axes are equal."""
+    line = {"type": "line", "color": "currentColor", "opacity": 0.7, "strokeDash": [4, 4], "strokeWidth": 1}
+    return layer(line, x=x | {"field": "t"}, y=y | {"field": "t"}) | {
+        "data": {"values": [{"t": low}, {"t": high}]}
+    }
 
 
 def reliability_curve(bins: Sequence[Bin]) -> Spec:
     """Draw accuracy against confidence; the diagonal is perfect calibration."""
     rows = [{"confidence": b.confidence, "accuracy": b.accuracy, "count": b.count} for b in bins]
-    diagonal = _layer(
-        {"type": "line", "color": "currentColor", "opacity": 0.7, "strokeDash": [4, 4], "strokeWidth": 1},
-        x=_field("t", "confidence"),
-        y=_field("t", "accuracy"),
-    ) | {"data": {"values": [{"t": 0}, {"t": 1}]}}
-    x = _field("confidence", "confidence", scale=_UNIT, axis=_percent_axis())
-    y = _field("accuracy", "accuracy", scale=_UNIT, axis=_percent_axis())
-    line = _layer({"type": "line", "color": ACCENT, "strokeWidth": 1.5}, x=x, y=y)
-    dots = _layer(
+    x = field("confidence", "confidence", scale=_UNIT, axis=_percent_axis())
+    y = field("accuracy", "accuracy", scale=_UNIT, axis=_percent_axis())
+    line = layer({"type": "line", "color": ACCENT, "strokeWidth": 1.5}, x=x, y=y)
+    dots = layer(
         {"type": "circle", "color": ACCENT, "opacity": 0.9},
         x=x,
         y=y,
-        size=_field("count", scale={"range": [40, 320]}, legend=None),
+        size=field("count", scale={"range": [40, 320]}, legend=None),
         tooltip=[
-            _field("confidence", "confidence", format=".0%"),
-            _field("accuracy", "accuracy", format=".0%"),
-            _field("count", "labels", format=",d"),
+            field("confidence", "confidence", format=".0%"),
+            field("accuracy", "accuracy", format=".0%"),
+            field("count", "labels", format=",d"),
         ],
     )
-    return _chart(rows, diagonal, line, dots, height=240)
+    return chart(rows, diagonal(0, 1, x, y), line, dots, height=240)
 
 
 def learning_band(learned: LearningCurve) -> Spec:
@@ -141,30 +150,30 @@ def learning_band(learned: LearningCurve) -> Spec:
         {"n": int(n), "accuracy": a, "low": low, "high": high}
         for n, (a, low, high) in ((n, learned.at(n)) for n in numbers)
     ]
-    x = _field("n", "labels", scale={"type": "log", "nice": False}, axis={"grid": False, "format": ",d"})
+    x = field("n", "labels", scale={"type": "log", "nice": False}, axis={"grid": False, "format": ",d"})
     y: Spec = {"scale": {"zero": False}, "axis": {"format": ".0%"}}
-    band = _layer(
+    band = layer(
         {"type": "area", "color": ACCENT, "opacity": 0.16},
         x=x,
-        y=_field("low", "accuracy", **y),
+        y=field("low", "accuracy", **y),
         y2={"field": "high"},
     )
-    line = _layer(
-        {"type": "line", "color": ACCENT, "strokeWidth": 2}, x=x, y=_field("accuracy", "accuracy", **y)
+    line = layer(
+        {"type": "line", "color": ACCENT, "strokeWidth": 2}, x=x, y=field("accuracy", "accuracy", **y)
     )
     measured = [
         {"n": int(n), "accuracy": float(a)} for n, a in zip(learned.sizes, learned.accuracy, strict=True)
     ]
-    dots = _layer(
+    dots = layer(
         {"type": "circle", "color": ACCENT, "size": 46, "opacity": 1},
         x=x,
-        y=_field("accuracy", "accuracy", **y),
-        tooltip=[_field("n", "labels", format=",d"), _field("accuracy", "accuracy", format=".1%")],
+        y=field("accuracy", "accuracy", **y),
+        tooltip=[field("n", "labels", format=",d"), field("accuracy", "accuracy", format=".1%")],
     ) | {"data": {"values": measured}}
-    now = _layer({"type": "rule", "color": "currentColor", "strokeDash": [4, 4], "opacity": 0.6}, x=x) | {
+    now = layer({"type": "rule", "color": "currentColor", "strokeDash": [4, 4], "opacity": 0.6}, x=x) | {
         "data": {"values": [{"n": learned.n_labels}]}
     }
-    return _chart(rows, band, now, line, dots, height=240)
+    return chart(rows, band, now, line, dots, height=240)
 
 
 def map_classes(
@@ -196,24 +205,10 @@ def node_scatter(points: Sequence[MapPoint], classes: Sequence[tuple[str, str, i
             "given": "yes" if point.given else "no",
             "class": class_index[point.label],
         }
-        # draw labelled nodes last, so that their rings are on top
-        for point in sorted(points, key=lambda point: point.given)
+        for point in points
     ]
-    many = sum(point.given for point in points) > _MANY_RINGS
-    size, width = (42, 0.9) if many else (80, 1.4)
-    bare: Spec = {
-        "axis": {"labels": False, "ticks": False, "grid": False, "domain": False, "title": None},
-        "scale": {"nice": False, "padding": 8},
-    }
-    certainty = {"domain": [0, 1], "range": [0.2, 1.0], "clamp": True}
-
-    def if_given(value: Any, otherwise: Any) -> Spec:
-        return {"condition": {"test": "datum.given === 'yes'", "value": value}, "value": otherwise}
-
-    dots = _layer(
-        {"type": "point", "filled": True, "shape": "circle"},
-        x=_field("x", **bare),
-        y=_field("y", **bare),
+    return node_dots(
+        rows,
         color={
             "field": "class",
             "type": "nominal",
@@ -223,18 +218,39 @@ def node_scatter(points: Sequence[MapPoint], classes: Sequence[tuple[str, str, i
         opacity={
             "condition": {
                 "test": "chosen < 0 || datum.class === chosen",
-                **_field("confidence", scale=certainty, legend=None),
+                **field("confidence", scale=_CERTAINTY, legend=None),
             },
             "value": 0.05,
         },
+        tooltip=[
+            field("id", "id", type="nominal"),
+            field("label", "label", type="nominal"),
+            field("confidence", "confidence", format=".0%"),
+            field("given", "label given", type="nominal"),
+        ],
+    ) | {"params": [{"name": "chosen", "value": -1}]}
+
+
+def node_dots(rows: Sequence[Spec], **encoding: Any) -> Spec:
+    """Draw a map of nodes, rows with ``x`` and ``y``, and rings where ``given`` is "yes"."""
+    many = sum(row["given"] == "yes" for row in rows) > _MANY_RINGS
+    size, width = (42, 0.9) if many else (80, 1.4)
+    bare: Spec = {
+        "axis": {"labels": False, "ticks": False, "grid": False, "domain": False, "title": None},
+        "scale": {"nice": False, "padding": 8},
+    }
+
+    def if_given(value: Any, otherwise: Any) -> Spec:
+        return {"condition": {"test": "datum.given === 'yes'", "value": value}, "value": otherwise}
+
+    dots = layer(
+        {"type": "point", "filled": True, "shape": "circle"},
+        x=field("x", **bare),
+        y=field("y", **bare),
         size=if_given(size, 30),
         stroke=if_given("currentColor", "transparent"),
         strokeWidth={"value": width},
-        tooltip=[
-            _field("id", "id", type="nominal"),
-            _field("label", "label", type="nominal"),
-            _field("confidence", "confidence", format=".0%"),
-            _field("given", "label given", type="nominal"),
-        ],
+        **encoding,
     )
-    return _chart(rows, dots | {"params": [{"name": "chosen", "value": -1}]})
+    # nodes with an answer come last, so that their rings are on top
+    return chart(sorted(rows, key=lambda row: row["given"] == "yes"), dots)

@@ -24,7 +24,10 @@ from gssl.graph import check_adjacency
 from gssl.io import Labels, Predictions, Problem, list_predictions, read_labels
 from gssl.io.problem import is_problem_of_fit
 from gssl.methods.label_sets import refuse_label_sets
-from gssl.report.page import MapPoint, Page, check_extra, write_page
+from gssl.methods.regressor import GraphRegressor
+from gssl.report.document import check_extra
+from gssl.report.number_page import write_numbers_page
+from gssl.report.page import MapPoint, Page, write_page
 from gssl.scale.progress import note, report_progress, step
 from gssl.selection import audit, learning_curve, suggestions, why
 from gssl.selection.suggestion import smoothed_signature
@@ -58,12 +61,12 @@ def write_report(
 
     Parameters
     ----------
-    model : fitted classifier
+    model : fitted classifier or regressor
     problem : Problem
         That of fit: see :func:`gssl.read`.
     path : path
     title : str, optional
-        What was classified; the number of nodes and the name of the graph if None.
+        What was predicted; the number of nodes and the name of the graph if None.
     truth : Labels, optional
         True labels of nodes that the model was not given, to compare with.
     predictions : Predictions, optional
@@ -80,7 +83,8 @@ def write_report(
     Returns
     -------
     HeldOut or None
-        The model's predictions for hidden labels that the page shows, None if no label could be hidden.
+        The model's predictions for hidden labels that the page shows, None if no label could be hidden, and
+        for a regressor.
 
     Examples
     --------
@@ -99,6 +103,23 @@ def write_report(
     check_is_fitted(model)
     if not is_problem_of_fit(model, problem):
         raise ValueError("the problem is not that of the model's fit: give the one that fit was called with.")
+    about: dict[str, Any] = {
+        "title": _title(problem) if title is None else title,
+        "command": command,
+        "versions": {
+            module.__name__: module.__version__ for module in (sys.modules["gssl"], np, scipy, sklearn)
+        },
+        "seconds": seconds,
+        "notes": tuple(problem.notes if notes is None else notes),
+        "explain": getattr(model, "explain_", ""),
+    }
+    if isinstance(model, GraphRegressor):
+        if not (truth is None and predictions is None and held_out is None):
+            raise ValueError(
+                "truth, predictions and held_out are of classes: leave them out for a regressor."
+            )
+        write_numbers_page(model, problem, path, **about)
+        return None
     y, A, X = problem.y, problem.adjacency, problem.features
     known = held_out_if_known(model) if held_out is None else held_out
     if predictions is None:
@@ -126,15 +147,8 @@ def write_report(
     # computing the losses of the iterations takes as long as the fit
     small = X is not None and np.prod(X.shape) <= _MAX_EMBEDDING_SIZE
     page = Page(
-        title=_title(problem) if title is None else title,
-        command=command,
+        **about,
         health=graph_health(A, y, None if X is None else X.shape[1]),
-        versions={
-            module.__name__: module.__version__ for module in (sys.modules["gssl"], np, scipy, sklearn)
-        },
-        seconds=seconds,
-        notes=tuple(problem.notes if notes is None else notes),
-        explain=getattr(model, "explain_", ""),
         predictions=predictions,
         held_out=known,
         history=getattr(model, "history_", None) if small else None,

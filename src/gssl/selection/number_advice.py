@@ -97,10 +97,15 @@ def audit_numbers(model: GraphRegressor, problem: Any = None) -> NumberAudit:
     ids = ids_of_fit(model, problem)
     nodes = np.flatnonzero(model.fit_codes != UNLABELLED)
     given, says = model.fit_values[nodes], model.transduction_[nodes]
-    away = np.abs(model.held_out_errors)
-    deviation = _NORMAL * float(np.median(away)) or float(away.mean()) or 1.0
-    order = np.argsort(-away, kind="stable")
-    return NumberAudit(nodes[order], given[order], says[order], away[order] / deviation, ids)
+    deviations = robust_deviations(model.held_out_errors)
+    order = np.argsort(-deviations, kind="stable")
+    return NumberAudit(nodes[order], given[order], says[order], deviations[order], ids)
+
+
+def robust_deviations(errors: np.ndarray) -> np.ndarray:
+    """Return absolute errors in units of their deviation, which a few large ones do not change."""
+    away = np.abs(errors)
+    return np.asarray(away / (_NORMAL * float(np.median(away)) or float(away.mean()) or 1.0))
 
 
 @dataclass(frozen=True, eq=False, repr=False)

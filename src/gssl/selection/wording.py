@@ -6,7 +6,7 @@ import numpy as np
 
 from gssl.evaluation.graph_gain import GraphGain
 from gssl.evaluation.holdout import HeldOut
-from gssl.evaluation.targets import r_squared
+from gssl.evaluation.number_accuracy import NumberAccuracy
 from gssl.selection.model_search import Facts, Selection
 from gssl.selection.number_search import NumberSelection
 from gssl.selection.set_search import SetSelection
@@ -103,19 +103,16 @@ def explain_numbers(
 ) -> str:
     """Say how good a selection is on hidden numbers, what the graph adds, and which models predict."""
     facts = selection.facts
-    unit = np.abs(truth).max() or 1.0  # squares may overflow
-    score, error = r_squared(truth / unit, held_out / unit, np.ones(len(truth)))
-    typical = float(np.median(np.abs(truth - held_out)))
-    plain = float(np.median(np.abs(truth - truth.mean())))
+    accuracy = NumberAccuracy(truth, held_out, intervals[:, 0], intervals[:, 1])
+    score, error = accuracy.r_squared
     sentences = [
         f"R² {score:.2f} ± {error:.2f} on {facts.n_numbers:,} hidden numbers; typical error "
-        f"{write_number(typical)}; always answering the mean would be off by {write_number(plain)}."
+        f"{write_number(accuracy.typical_error)}; always answering the mean would be off by "
+        f"{write_number(accuracy.error_of_mean)}."
     ]
     if not facts.compared:
-        sentences = [
-            f"Only {facts.n_numbers} numbers are known: too few to say how good the predictions are."
-        ]
-    elif score < error:
+        sentences = [f"{facts.n_numbers} known numbers are too few to say how good the predictions are."]
+    elif not accuracy.beats_mean:
         sentences.append("This is no better than always answering the mean.")
     if facts.graph_gain is not None:
         gain, spread = facts.graph_gain
@@ -136,9 +133,10 @@ def explain_numbers(
         sentences.append("What it misses at known nodes is propagated over the graph.")
     if facts.tree_weight:
         sentences.append(f"Boosted trees have a weight of {100 * facts.tree_weight:.0f} % beside it.")
-    within = float(((intervals[:, 0] <= truth) & (truth <= intervals[:, 1])).mean())
     if facts.compared:
-        sentences.append(f"{100 * within:.0f} % of hidden numbers lie within their intervals.")
+        sentences.append(
+            f"{100 * accuracy.within.mean():.0f} % of hidden numbers lie within their intervals."
+        )
     else:
         sentences.append("The intervals promise more than so few numbers can tell.")
     return " ".join(sentences)
@@ -159,11 +157,9 @@ def explain_sets(selection: SetSelection, classes: np.ndarray) -> str:
     ]
     if facts.graph_gain is not None:
         gain, error = facts.graph_gain
-        clear = abs(gain) > 2 * error
-        what = "makes hidden labels more likely" if gain > 0 else "makes hidden labels less likely"
-        sentences.append(
-            f"The graph {what} than features alone." if clear else "The graph adds nothing clear."
-        )
+        more = "more" if gain > 0 else "less"
+        clear = f"The graph makes hidden labels {more} likely than features alone."
+        sentences.append(clear if abs(gain) > 2 * error else "The graph adds nothing clear.")
     if facts.models:
         sentences.append(f"A pool of models predicts ({'; '.join(facts.models)}).")
     if facts.tree_weight:
