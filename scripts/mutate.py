@@ -133,8 +133,8 @@ MUTANTS = [
     Mutant(
         "hidden labels seen by the links",
         "selection/trial.py",
-        "shown = np.setdiff1d(np.arange(len(labels.Y)), hidden)",
-        "shown = np.arange(len(labels.Y))",
+        "shown = ~np.isin(self.evaluated, hidden)",
+        "shown = np.ones(len(self.evaluated), dtype=bool)",
         ("tests/selection/test_trial.py",),
     ),
     Mutant(

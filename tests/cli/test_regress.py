@@ -135,7 +135,9 @@ def test_a_number_that_is_far_off_is_counted(graph, numbers, regress):
     graph.write("v.csv", ["id", "value"], rows)
     found, result = regress()
     assert re.search(
-        r"^\d of 20 given numbers differ much from what the model says without them", result.stdout, re.M
+        r"^\d of 20 numbers are more than 4 deviations away from what the model says without them",
+        result.stdout,
+        re.M,
     )
     assert float(found["n5"]["value"]) == numbers["n5"] + 40.0
     assert float(found["n5"]["high"]) < numbers["n5"] + 40.0
@@ -187,8 +189,8 @@ def test_a_model_of_numbers_has_no_classes(regress, refused):
             "'inf' of id '18446744073709551615' in column 'value' is not a finite number",
         ),
         (["1", "2"], "2 known numbers: give at least 3"),
-        (["7", "7", "7"], "all 3 known numbers in y are 7: there is nothing to learn"),
-        (["", "NA"], "0 known numbers"),
+        (["7", "7", "7"], "v.csv: all known numbers are 7: give numbers that differ"),
+        (["", "NA"], "v.csv: there is no number: give numbers that differ"),
     ],
 )
 def test_numbers_that_teach_nothing(graph, refused, cells, sentence):

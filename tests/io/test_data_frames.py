@@ -74,7 +74,10 @@ def test_errors_name_frames_by_their_role():
     people = pd.DataFrame({"id": list("abcd"), "x": [1.0, 2.0, 3.0, 4.0]})
     with pytest.raises(ValueError, match=r"^features: column 'x' of id 'b' is '-inf'|^features: column 'x'"):
         gssl.read(LINKS, features=people.assign(x=[1, -np.inf, 3, 4]))
-    with pytest.raises(ValueError, match=r"^labels: id 'a' has two labels, 'x' and 'y'; keep one each\.$"):
+    with pytest.raises(
+        ValueError,
+        match=r"^labels: id 'a' has two labels, 'x' and 'y'; keep one each, or read several labels",
+    ):
         gssl.read(LINKS, labels=pd.DataFrame({"id": ["a", "a"], "label": ["x", "y"]}))
     with pytest.raises(ValueError, match=r"^edges has only 1 column"):
         gssl.read(LINKS[["src"]])

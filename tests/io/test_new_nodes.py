@@ -128,7 +128,7 @@ def test_a_model_of_nodes_refuses_other_nodes(known, method):
     model = gssl.selection.classifier(method).fit(known)
     other = read_new(known, [("x", "y")], ["x", "y"], features()[:2])
     for problem in (known, None):
-        with pytest.raises(ValueError, match="knows the nodes it was fitted to by their labels"):
+        with pytest.raises(ValueError, match="whose labels belong to the nodes it was fitted to"):
             predict_new(model, other, problem)
 
 

@@ -15,7 +15,10 @@ CLASSIFIERS = [
     gssl.ManifoldRegularization(),
 ]
 ESTIMATORS = [
-    name for name in gssl.__all__ if hasattr(getattr(gssl, name), "fit") and not name.endswith("Head")
+    name
+    for name in gssl.__all__
+    # those that learn classes or none
+    if hasattr(getattr(gssl, name), "fit") and not name.endswith(("Head", "Regressor"))
 ]
 
 

@@ -393,7 +393,7 @@ def test_what_is_said_about_hidden_labels_has_its_share_of_label_spreading(monke
     y = np.where(np.arange(len(truth)) < 8, truth, -1)
     mixed = gssl.AutoClassifier(depth=2).fit(X, y, adjacency=A)
     assert "label spreading counts for most" in mixed.explain_
-    monkeypatch.setattr("gssl.selection.model_search._CLOSED", np.inf)
+    monkeypatch.setattr("gssl.selection.comparison._CLOSED", np.inf)
     alone = gssl.AutoClassifier(depth=2).fit(X, y, adjacency=A)
     assert not np.allclose(mixed._held_out_scores, alone._held_out_scores)
     np.testing.assert_allclose(mixed._held_out_scores.sum(axis=1), 1.0, atol=1e-6)

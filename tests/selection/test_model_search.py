@@ -8,7 +8,7 @@ import gssl
 from gssl.scale.execution import IN_MEMORY
 from gssl.selection import trial
 from gssl.selection.hidden_labels import HiddenLabels
-from gssl.selection.model_search import Comparison
+from gssl.selection.model_search import ClassComparison
 from gssl.selection.views import Views
 
 
@@ -46,7 +46,7 @@ def test_accuracy_is_weighted(problem):
 def test_hidden_labels_are_predicted_by_the_others(problem):
     X, A, y, _ = problem
     hidden = hide(y)
-    comparison = Comparison(Views(X, A), A, hidden, 4, IN_MEMORY, np.inf, np.arange(120))
+    comparison = ClassComparison(Views(X, A), A, hidden, 4, IN_MEMORY, np.inf, np.arange(120))
     ensemble = comparison.ensemble(comparison.compare()[1])
     before = comparison.hidden_logits(ensemble, comparison.shown_labels(ensemble))
     hidden.labels.Y[0] = hidden.labels.Y[0][[1, 2, 0]]

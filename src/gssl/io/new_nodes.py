@@ -69,8 +69,10 @@ def predict_new(
 def refuse_other_nodes(model: Any, name: str) -> None:
     """Raise if a model can only predict graphs with the nodes of its fit."""
     if model.knows_nodes:
+        kind = type(model).__name__
+        article = "an" if kind[0] in "AEIOU" else "a"
         raise ValueError(
-            f"{name} ({type(model).__name__}) knows the nodes it was fitted to by their labels: "
+            f"{name} is {article} {kind}, whose labels belong to the nodes it was fitted to: "
             "run gssl on the new graph with those labels."
         )
 

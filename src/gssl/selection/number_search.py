@@ -35,7 +35,7 @@ _FEWEST_TREES, _LEAST_WEIGHT = 50, 0.05
 # with fewer numbers, models are not compared
 _FEW = 10
 # numbers that differ by a smaller factor have about the same logarithms; the penalty to compare them with
-_WIDE, _PENALTY = 5.0, 0.1
+_WIDE, _PENALTY = 3.0, 0.1
 # how much more likely logarithms must be, per number
 _CLEARLY = 0.05
 
