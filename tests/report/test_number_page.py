@@ -168,7 +168,7 @@ def test_logarithms_have_logarithmic_axes_and_deviations(tmp_path):
     # a number that is far too small is as doubtful as one that is too large
     assert re.search(r'<td class="id"><bdi>(\d+)</bdi>', html)[1] == "5"
     known = ~np.isnan(numbers)
-    errors = np.abs(np.log(numbers[known]) - np.log(model.held_out_))
+    errors = np.abs(np.log(numbers[known]) - np.log(model.held_out_ / model._factor[0]))
     expected = errors.max() / (1.4826 * np.median(errors))
     assert f'data-head="Deviations">{expected:.1f}<' in html
     assert "median error of logarithms" in section(html, "doubts")

@@ -148,11 +148,14 @@ def test_logarithms_are_predicted_where_numbers_are_log_normal(drawn):
     assert "Logarithms are predicted" in model.explain_
     assert model.intervals_.min() > 0
     plain = fit(X, y, known, A)
-    np.testing.assert_allclose(model.transduction_, np.exp(plain.transduction_), rtol=1e-9)
+    # means, which are a multiple of the medians
+    factors = model.transduction_ / np.exp(plain.transduction_)
+    np.testing.assert_allclose(factors, factors[0], rtol=1e-9)
+    assert 1.0 < factors[0] < 3.0
     np.testing.assert_allclose(model.intervals_, np.exp(plain.intervals_), rtol=1e-9)
     linear = fit(X, numbers, known, A, scale="linear")
     assert not linear.number_scale.log
-    errors = [np.median(np.abs(m.transduction_ - numbers)[~known]) for m in (model, linear)]
+    errors = [np.square(m.transduction_ - numbers)[~known].mean() for m in (model, linear)]
     assert errors[0] < errors[1]
 
 

@@ -128,7 +128,7 @@ def _check_numbers(model: AutoRegressor) -> None:
     known = int((model.fit_codes >= 0).sum())
     if len(model._known_values) != known or known < 1:
         raise ValueError("it has other known numbers than nodes that have one.")
-    if log not in (0.0, 1.0) or not spread > 0:
+    if log not in (0.0, 1.0) or not spread > 0 or not model._factor[0] > 0:
         raise ValueError("'_number_scale' is no scale of numbers.")
     if not all(0.0 <= reach < 1.0 for reach in (near, far)) or not 0.0 <= weight <= 1.0:
         raise ValueError("'_pool' has weights outside 0 to 1.")

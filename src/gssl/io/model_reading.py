@@ -36,7 +36,7 @@ class Reader:
     def __init__(self, description: Any, tensors: dict[str, np.ndarray]) -> None:
         self.tensors = tensors
         # a regressor has one column of answers
-        self.sizes = {"2": 2, "3": 3, "4": 4, "c": 1}
+        self.sizes = {"1": 1, "2": 2, "3": 3, "4": 4, "c": 1}
         self.model = model = _read_model(description)
         name, fitted = type(model).__name__, description.get("fitted")
         if not isinstance(fitted, dict):

@@ -46,12 +46,15 @@ _SAME = 1e-6
 class NumberPage(Document):
     """The contents of a report of numbers; ``promised`` is the share that intervals should hold.
 
+    ``deviations`` say how far the given numbers are from what the model says without them.
+
     ``indices`` are the nodes on the map, and ``xy`` their positions.
     """
 
     predictions: NumberPredictions
     scale: NumberScale
     promised: float
+    deviations: np.ndarray
     leaderboard: Leaderboard
     indices: np.ndarray
     xy: np.ndarray
@@ -97,6 +100,7 @@ def write_numbers_page(model: Any, problem: Problem, path: str | Path, **about: 
         predictions=predictions,
         scale=model.number_scale,
         promised=model.interval,
+        deviations=robust_deviations(model.held_out_errors),
         leaderboard=model.leaderboard_,
         indices=indices,
         xy=xy,
@@ -115,7 +119,7 @@ def _map_rows(problem: Problem, values: np.ndarray) -> np.ndarray:
 def write_number_page(path: str | Path, page: NumberPage) -> None:
     """Write a page of numbers atomically as one HTML file that needs no network."""
     accuracy, predictions = page.accuracy, page.predictions
-    deviations = robust_deviations(page.scale.values(accuracy.truth) - page.scale.values(accuracy.predicted))
+    deviations = page.deviations
     ends = colour_ends(predictions.model_says, page.scale)
     score, error = accuracy.r_squared
     write_document(

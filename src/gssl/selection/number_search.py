@@ -36,6 +36,8 @@ _FEWEST_TREES, _LEAST_WEIGHT = 50, 0.05
 _FEW = 10
 # numbers that differ by a smaller factor have about the same logarithms; the penalty to compare them with
 _WIDE, _PENALTY = 3.0, 0.1
+# how far means may be from medians
+_FACTORS = (0.5, 3.0)
 # how much more likely logarithms must be, per number
 _CLEARLY = 0.05
 
@@ -289,10 +291,17 @@ def fit_trees(inputs: NumberInputs, hidden: HiddenNumbers, rounds: int | None = 
     return FoldTrees(inputs, folds, [trees.cut(rounds) for trees in models], rounds, held_out)
 
 
+def mean_factor(truth: np.ndarray, medians: np.ndarray) -> float:
+    r"""Return the factor that turns medians of a log scale into means: :math:`\sum y q / \sum q^2`."""
+    squares = float(medians @ medians)
+    return float(np.clip(truth @ medians / squares, *_FACTORS)) if squares else 1.0
+
+
 def prefers_logarithms(views: Views, A: csr_array, numbers: np.ndarray, depth: int) -> bool:
     """Return whether hidden logarithms are more likely than hidden numbers, both with normal errors.
 
-    Compared for the filters that suit most graphs, with one factorisation for both.
+    Squared errors of the numbers must not be larger, either. Both are compared for the filters that suit most
+    graphs, with one factorisation.
     """
     nodes = np.flatnonzero(~np.isnan(numbers))
     known = numbers[nodes]
@@ -302,12 +311,18 @@ def prefers_logarithms(views: Views, A: csr_array, numbers: np.ndarray, depth: i
     Y = np.stack([scale.values(known) for scale in both], axis=1)
     tables = FilteredRows(views, A, views.dtype, nodes, depth)
     kind = next(iter(views))
-    likelihoods = []
+    likelihoods, squares = [], []
     for filter_ in (*default_candidates(depth), *default_candidates(depth, smooth=False)):
         U = tables.rows(kind, filter_, views[kind].first_width)
-        residuals = Y - leave_one_out(U, Y, np.array([_PENALTY * mean_square(U)]))[0]
+        predicted = leave_one_out(U, Y, np.array([_PENALTY * mean_square(U)]))[0]
+        residuals, unit = Y - predicted, known.max()
+        plain, medians = (scale.numbers(each) / unit for scale, each in zip(both, predicted.T, strict=True))
+        means = medians * mean_factor(known / unit, medians)
+        squares.append([float(np.square(known / unit - each).mean()) for each in (plain, means)])
         variances = np.square(residuals).mean(axis=0) * np.square([scale.spread for scale in both])
         likelihoods.append(-0.5 * np.log(variances))
     linear, log = np.max(likelihoods, axis=0)
+    if np.subtract(*np.min(squares, axis=0)) < 0:
+        return False
     # the density of a logarithm is that of its number times the number
     return bool(log - np.log(known).mean() > linear + _CLEARLY)
