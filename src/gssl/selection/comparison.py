@@ -1,6 +1,7 @@
 """The comparison of models on hidden answers of any kind: tables of filtered rows, trials, their average."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -11,13 +12,16 @@ from gssl.selection.candidates import default_candidates
 from gssl.selection.ensemble import Ensemble, FittedEnsemble, Targets
 from gssl.selection.filtered_rows import FilteredRows, product_limit
 from gssl.selection.hidden_labels import HiddenAnswers
-from gssl.selection.trial import Member, Trial, near_best, try_all, untried
+from gssl.selection.trial import MOST_EVALUATED, Member, Trial, near_best, try_all, untried
 from gssl.selection.views import Views
 
 # neighbours whose features are at least so similar make a graph smooth
 _SMOOTH = 0.15
 # least closure of a graph in which labels are spread although its features are not smooth
 _CLOSED = 1.3
+
+# with more answers, candidates are tried on tables of a sample: those of all would take gigabytes
+_MANY = 5_000
 
 
 class Comparison:
@@ -56,14 +60,25 @@ class Comparison:
         """Return all trials, and what to average: the near-best, and the usual ones if labels are few."""
         tables, labels = self.tables, self.hidden.labels
         if not self.hidden.few:
-            trials = try_all(tables, self._positions, labels, self.deadline)
+            trials = self._try_all()
             return trials, near_best(trials)
         kind, filters = next(iter(tables.views)), default_candidates(tables.depth, smooth=self.is_smooth)
         untested = [untried(tables, kind, f, self._positions, labels) for f in filters]
         if not self.hidden.folds:
             return untested, untested
-        trials = try_all(tables, self._positions, labels, self.deadline)
+        trials = self._try_all()
         return trials, [*untested, *near_best(trials)[: len(untested)]]
+
+    def _try_all(self) -> list[Trial]:
+        """Try all filters; of many answers, only the rows of a sample are made."""
+        hidden = self.hidden
+        if len(hidden.nodes) <= _MANY:
+            return try_all(self.tables, self._positions, hidden.labels, self.deadline)
+        part = hidden.labels.sample(MOST_EVALUATED)
+        few, tables = hidden.nodes[part], self.tables
+        sampled = FilteredRows(tables.views, tables.A, tables.dtype, few, tables.depth, tables.execution)
+        trials = try_all(sampled, np.arange(len(part)), hidden.labels.part(part), self.deadline)
+        return [replace(trial, evaluated=part[trial.evaluated]) for trial in trials]
 
     def ensemble(self, members: Sequence[Member]) -> Ensemble:
         """Return the average of some members."""

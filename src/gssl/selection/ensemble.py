@@ -58,13 +58,18 @@ class Ensemble:
     @cached_property
     def _scaled_rows(self) -> list[tuple[np.ndarray, float]]:
         """The rows of all members in units of their largest entry, and that entry."""
-        rows = (self.tables.rows(member.kind, member.filter, member.width) for member in self.members)
-        scaled = []
-        for U in rows:
-            scale = float(np.abs(U).max(initial=0.0)) or 1.0
-            # with a penalty, single precision is enough for values up to one, and twice as fast
-            scaled.append(((U / scale).astype(np.float32), scale))
-        return scaled
+        tables, scaled = self.tables, dict[int, tuple[np.ndarray, float]]()
+        for kind in dict.fromkeys(member.kind for member in self.members):
+            for k, member in enumerate(self.members):
+                if member.kind == kind:
+                    U = tables.rows(kind, member.filter, member.width)
+                    scale = float(np.abs(U).max(initial=0.0)) or 1.0
+                    # with a penalty, single precision is enough for values up to one, and twice as fast
+                    scaled[k] = (U / scale).astype(np.float32), scale
+            if len(tables.nodes) * sum(U.shape[1] for U, _ in scaled.values()) > _MOST_KEPT:
+                # the tables of two views would take gigabytes
+                tables.forget_view(kind)
+        return [scaled[k] for k in range(len(self.members))]
 
     def fits_at_once(self, n_classes: int) -> int:
         """Return how many fits can run together within the memory limit."""
@@ -260,8 +265,10 @@ class FittedEnsemble:
         return rows
 
     def _rows(self) -> list[np.ndarray]:
-        rows, at = self.ensemble.tables.rows, self.targets.positions
-        return [rows(m.kind, m.filter, m.width, at) for m in self.members]
+        return [self._rows_of(member) for member in self.members]
+
+    def _rows_of(self, member: Member) -> np.ndarray:
+        return self.ensemble.tables.rows(member.kind, member.filter, member.width, self.targets.positions)
 
     def drop_tables(self) -> None:
         """Drop the tables and what was made from them; they are made again on demand."""
@@ -271,11 +278,17 @@ class FittedEnsemble:
     @cached_property
     def fit(self) -> Fit:
         """The members, solved for ``targets`` in double precision, so that shares add up to scores."""
-        rows = self.__dict__.get("rows") or self._rows()
-        if sum(map(np.size, rows)) <= _MOST_KEPT:
-            self.__dict__["rows"] = rows
-        parts = zip(self.members, rows, strict=True)
-        return [(_solve(U, member.penalty, self.targets), member.score_map) for member, U in parts]
+        width = sum(member.width * len(member.filter.blocks) for member in self.members)
+        if len(self.targets.positions) * width <= _MOST_KEPT:
+            self.__dict__.setdefault("rows", self._rows())
+        else:
+            # the rows of one member at a time, and none in single precision beside them
+            self.ensemble.__dict__.pop("_scaled_rows", None)
+        fits = []
+        for k, member in enumerate(self.members):
+            U = self.rows[k] if "rows" in self.__dict__ else self._rows_of(member)
+            fits.append((_solve(U, member.penalty, self.targets), member.score_map))
+        return fits
 
     def coefficients(self) -> dict[str, np.ndarray]:
         """Return the coefficients of the average by kind of features."""

@@ -148,8 +148,9 @@ class FilteredRows:
                     missing.setdefault(made, []).append(name)
             for made, lacking in missing.items():
                 for name, more in self._make(self.views[kind], slice(made, width), lacking).items():
-                    made_before = [self._tables[kind, name]] if made else []
-                    self._tables[kind, name] = np.concatenate([*made_before, more], axis=2)
+                    if made:
+                        more = np.concatenate([self._tables[kind, name], more], axis=2)
+                    self._tables[kind, name] = more
             return {name: table for (of, name), table in self._tables.items() if of == kind}
 
     def rows(self, kind: str, filter_: Filter, width: int, positions: Any = slice(None)) -> np.ndarray:
@@ -196,6 +197,11 @@ class FilteredRows:
         links = csr_array((np.ones(A.nnz), A.indices, A.indptr), shape=A.shape)
         return float(np.vdot(V, links @ V) / (A.nnz * squares))
 
+    def forget_view(self, kind: str) -> None:
+        """Drop the tables of a view; they are computed again on demand."""
+        with self._lock:
+            self._tables = {key: table for key, table in self._tables.items() if key[0] != kind}
+
     def forget(self) -> None:
         """Drop the tables and operators; they are computed again on demand, in memory."""
         self._tables = {}
@@ -205,12 +211,15 @@ class FilteredRows:
     def _make(self, view: View, columns: slice, names: list[str]) -> dict[str, np.ndarray]:
         """Run some operators on some directions of a view, a few directions at a time."""
         axes = view.axes[:, columns]
-        tables: dict[str, list[np.ndarray]] = {name: [] for name in names}
+        heights = {name: 1 if name == "own" else self.operators[name].highest for name in names}
+        shape = len(self.nodes), axes.shape[1]
+        # filled part by part: with many nodes, a copy of all parts would take gigabytes
+        tables = {name: np.empty((height, *shape), view.features.dtype) for name, height in heights.items()}
         for part in self._parts(axes.shape[1], axes.dtype):
             V = view.features.times(axes[:, part])
-            for name in names:
-                tables[name].append(V[None, self.nodes] if name == "own" else self._powers(name, V))
-        return {name: np.concatenate(parts, axis=2) for name, parts in tables.items()}
+            for name, table in tables.items():
+                table[:, :, part] = V[None, self.nodes] if name == "own" else self._powers(name, V)
+        return tables
 
     def _powers(self, name: str, V: np.ndarray) -> np.ndarray:
         operator = self.operators[name]
