@@ -80,7 +80,7 @@ def test_scores_of_numbers_are_the_answers(rng):
     fitted = Numbers().fit_map(Z[2], Y, w, judged.t, judged.strength)
     for each in (judged.map, fitted, Numbers().default_map(1)):
         np.testing.assert_array_equal(each.logits(Z[2]), Z[2])
-    assert not Numbers().teaches
+    assert not Numbers().has_intercept
 
 
 @pytest.mark.parametrize("smooth", [True, False])
@@ -126,7 +126,8 @@ def test_label_sets_are_judged_cell_by_cell(rng):
     Z, Y, _, _ = draw_sets(rng, 400)
     w = rng.uniform(1, 2, 400)
     scores = np.stack([Z + 5.0, (Y + 0.1 * Z)])
-    judged = LabelSets().judge(scores, Y, w, smooth=True)
+    shares = Y.mean(axis=0)
+    judged = LabelSets(shares).judge(scores, Y - shares, w, smooth=True)
     assert judged.best == 1
     p = expit(judged.map.logits(scores[1]))
     np.testing.assert_allclose(judged.logs, (Y * np.log(p) + (1 - Y) * np.log(1 - p)).sum(axis=1), rtol=1e-9)

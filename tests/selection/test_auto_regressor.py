@@ -484,3 +484,29 @@ def test_other_features_are_refused(drawn, fitted):
         fitted.predict(X[:, :3], adjacency=A)
     with pytest.raises(ValueError, match="pass adjacency=, the graph over"):
         fitted.predict(X)
+
+
+@pytest.mark.parametrize("kind", ["star", "clique"])
+def test_errors_of_neighbours_in_common_do_not_narrow_intervals(kind):
+    rng, n = np.random.default_rng(0), 300
+    A = np.ones((n, n)) if kind == "clique" else np.zeros((n, n))
+    A[0] = A[:, 0] = 1.0
+    np.fill_diagonal(A, 0.0)
+    y, known = rng.normal(size=n), np.arange(n) % 10 < 7
+    model = fit(rng.normal(size=(n, 4)), y, known, A, depth=2)
+    low, high = model.intervals_[~known].T
+    assert ((low <= y[~known]) & (y[~known] <= high)).mean() > 0.8
+
+
+def test_the_graph_of_fit_is_predicted_as_in_fit(drawn, fitted):
+    X, A, _, known = drawn
+    np.testing.assert_allclose(fitted.predict(X, adjacency=A), fitted.transduction_, rtol=1e-9)
+    for one in gssl.why(fitted, [0, int(np.flatnonzero(known)[0]), int(np.flatnonzero(~known)[0])]):
+        assert one.total == pytest.approx(fitted.transduction_[one.node])
+
+
+def test_a_copy_is_saved_whole(drawn, fitted, tmp_path):
+    X, A, _, _ = drawn
+    gssl.save(copy.deepcopy(fitted), tmp_path / "m.gssl")
+    loaded = gssl.load(tmp_path / "m.gssl")
+    np.testing.assert_allclose(loaded.predict(X, adjacency=A), fitted.transduction_, rtol=1e-6)

@@ -138,8 +138,9 @@ def test_an_update_is_a_new_fit(problem, model):
     updated = gssl.AutoClassifier(depth=4).fit(X, Y, adjacency=A).update_labels(more)
     fresh = gssl.AutoClassifier(depth=4).fit(X, more, adjacency=A)
     np.testing.assert_allclose(updated.label_distributions_, fresh.label_distributions_, atol=1e-8)
-    # and back to one class per node
-    single = updated.update_labels(np.where(np.arange(N) < KNOWN, truth[:, 0], -1))
+    with pytest.raises(ValueError, match="cannot change between one class and several labels"):
+        updated.update_labels(np.where(np.arange(N) < KNOWN, truth[:, 0], -1))
+    single = updated.fit(X, np.where(np.arange(N) < KNOWN, truth[:, 0], -1), adjacency=A)
     assert single.transduction_.shape == (N,)
     assert not hasattr(single, "label_sets_")
 
@@ -199,3 +200,72 @@ def test_tools_for_one_class_say_so(model):
 
 def test_a_notebook_shows_the_labels(model):
     assert "<th>label</th>" in model._repr_html_()
+
+
+def groups(kind, seed=0):
+    """Return a graph of stars or cliques, in which the labels of others tell a node's own, and noise."""
+    rng, n, size = np.random.default_rng(seed), 300, 30
+    block = np.ones((size, size)) if kind == "cliques" else np.zeros((size, size))
+    block[0] = block[:, 0] = 1.0
+    A = np.kron(np.eye(n // size), block)
+    np.fill_diagonal(A, 0.0)
+    return rng.normal(size=(n, 4)), csr_array(A), rng.integers(0, 2, size=(n, 3)).astype(float)
+
+
+@pytest.mark.parametrize("kind", ["stars", "cliques"])
+def test_neighbours_in_common_do_not_give_hidden_labels_away(kind):
+    X, A, truth = groups(kind)
+    known = np.arange(300) % 10 < 7
+    fitted = gssl.AutoClassifier(depth=2).fit(X, np.where(known[:, None], truth, np.nan), adjacency=A)
+    held_out = fitted.label_sets_.held_out_probabilities
+    assert ((held_out > 0.5) == (truth[known] > 0.5)).mean() < 0.6
+
+
+def test_the_order_of_labels_does_not_matter(problem, model):
+    X, A, _, Y = problem
+    order = [2, 0, 3, 1]
+    other = gssl.AutoClassifier(depth=4).fit(X, Y[:, order], adjacency=A)
+    np.testing.assert_allclose(other.label_distributions_, model.label_distributions_[:, order], atol=1e-4)
+
+
+def test_tuples_of_one_label_are_sets_too(problem):
+    X, A, _, Y = problem
+    sets = np.full(N, None, dtype=object)
+    for node in range(KNOWN):
+        sets[node] = tuple(str(k) for k in np.flatnonzero(Y[node])) or ("none",)
+    sets[0] = ("0",)
+    assert gssl.AutoClassifier(depth=2).fit(X, sets, adjacency=A).transduction_.shape == (N, 5)
+    with pytest.raises(ValueError, match="y holds the text 'music' among sets"):
+        gssl.AutoClassifier(depth=2).fit(X, [{"sport", "art"}, "music", *[None] * (N - 2)], adjacency=A)
+    with pytest.raises(ValueError, match="AutoClassifier predicts several labels, others one class"):
+        gssl.OGC().fit(X, [set(one or "x") for one in sets], adjacency=A)
+
+
+def test_names_of_labels_are_compared_by_score_and_kept_in_files(problem, tmp_path):
+    X, A, _, Y = problem
+    frame = pd.DataFrame(Y, columns=["sport", "art", "chess", "music"])
+    fitted = gssl.AutoClassifier(depth=2).fit(X, frame, adjacency=A)
+    assert fitted.classes_.tolist() == ["sport", "art", "chess", "music"]
+    mixed = frame[["music", "art", "sport", "chess"]]
+    assert fitted.score(X, mixed, adjacency=A) == fitted.score(X, frame, adjacency=A)
+    with pytest.raises(ValueError, match="y has the label 'law'"):
+        fitted.score(X, frame.rename(columns={"art": "law"}), adjacency=A)
+    gssl.save(fitted, tmp_path / "m.gssl")
+    assert gssl.load(tmp_path / "m.gssl").classes_.tolist() == fitted.classes_.tolist()
+
+
+def test_a_copy_is_saved_whole(problem, model, tmp_path):
+    X, A, _, _ = problem
+    gssl.save(pickle.loads(pickle.dumps(model)), tmp_path / "m.gssl")  # noqa: S301
+    loaded = gssl.load(tmp_path / "m.gssl")
+    np.testing.assert_allclose(loaded.predict_proba(X, adjacency=A), model.label_distributions_, atol=1e-5)
+
+
+def test_cells_that_were_not_given_are_those_of_the_model(problem):
+    X, A, truth, Y = problem
+    gaps = Y.copy()
+    gaps[:KNOWN, 1] = np.where(np.arange(KNOWN) < 20, np.nan, gaps[:KNOWN, 1])
+    fitted = gssl.AutoClassifier(depth=2).fit(X, gaps, adjacency=A)
+    table = list_sets(fitted, np.arange(N))
+    said = fitted.label_sets_.decide(fitted.label_sets_.held_out_probabilities)[:20, 1]
+    assert [("1" in labels.split("; ")) for labels in table.labels[:20]] == said.tolist()

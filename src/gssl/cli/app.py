@@ -261,9 +261,17 @@ def classify(
                     --method ogc --memory 8GB --resume run/
     """
     if several:
-        others = (report, truth, given["abstain"], None if given["method"] == "auto" else given["method"])
-        if any(other is not None for other in others):
-            raise ValueError("--several cannot be combined with --report, --truth, --abstain or --method.")
+        named = {
+            "report": report,
+            "truth": truth,
+            "abstain": given["abstain"],
+            "calibrate": given["calibrate"],
+        }
+        named |= {"probabilities": probabilities or None}
+        named |= {"method": None if given["method"] == "auto" else given["method"]}
+        other = next((name for name, value in named.items() if value is not None), None)
+        if other is not None:
+            raise ValueError(f"--several cannot be combined with --{other}: leave one out.")
         from gssl.cli.regress import run_classify_sets
 
         run_classify_sets(_start(given | {"answers": "sets"}, needs_labels=True), out, save)

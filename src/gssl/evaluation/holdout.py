@@ -294,7 +294,7 @@ def held_out_if_known(model: Any) -> HeldOut | None:
     >>> held_out_if_known(model).n_labels
     34
     """
-    refuse_label_sets(model, "held_out_if_known")
+    refuse_label_sets(model, "a hold-out")
     model = model.snapshot()
     inner = getattr(model, "classifier_", None)
     if inner is not None and inner.priors is not None:

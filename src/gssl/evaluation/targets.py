@@ -45,8 +45,9 @@ class Judged:
 class Target(ABC):
     """A kind of answers, as rows of a matrix Y."""
 
-    # whether unlabelled nodes can be targets, too, as distributions
-    teaches: bool = False
+    # whether scores have an intercept of their own: without it, a score that leaves out an answer tells it,
+    # because the sum of the others does
+    has_intercept: bool = False
 
     @abstractmethod
     def judge(self, Z: np.ndarray, Y: np.ndarray, weights: np.ndarray, *, smooth: bool) -> Judged:
@@ -65,8 +66,6 @@ class Target(ABC):
 
 class Classes(Target):
     """One class per node: rows of Y are one-hot, and scores become distributions by a softmax map."""
-
-    teaches = True
 
     def judge(self, Z: np.ndarray, Y: np.ndarray, weights: np.ndarray, *, smooth: bool) -> Judged:
         Z, numbers = keep_class_mass(Z, Y), np.arange(len(Z))
@@ -112,18 +111,26 @@ class Numbers(Target):
 
 
 class LabelSets(Target):
-    """Several labels per node: columns of Y are 0 or 1, and each has a sigmoid map of its own."""
+    """Several labels per node: columns of Y are 0 or 1 minus the ``shares`` of the labels.
+
+    Each label has a sigmoid map of its own.
+    """
+
+    has_intercept = True
+
+    def __init__(self, shares: np.ndarray) -> None:
+        self.shares = shares
 
     def judge(self, Z: np.ndarray, Y: np.ndarray, weights: np.ndarray, *, smooth: bool) -> Judged:
         best = _least_error(Z, Y, weights)
         fitted = self.fit_map(Z[best], Y, weights, 1.0, _SIGMOID_PRIOR)
-        logs, score, error = score_sets(fitted.logits(Z[best]), Y, weights)
+        logs, score, error = score_sets(fitted.logits(Z[best]), Y + self.shares, weights)
         return Judged(best, Z[best], fitted, 1.0, _SIGMOID_PRIOR, logs, score, error)
 
     def fit_map(
         self, Z: np.ndarray, Y: np.ndarray, weights: np.ndarray, t: float, strength: float
     ) -> ScoreMap:
-        a, b = fit_sigmoids(Z, Y, weights, strength)
+        a, b = fit_sigmoids(Z, Y + self.shares, weights, strength)
         return ScoreMap(np.diag(a), b)
 
     def default_map(self, n_columns: int) -> ScoreMap:

@@ -12,9 +12,11 @@ from gssl.graph import check_finite, clean_adjacency
 from gssl.io.edge_tables import read_edges
 from gssl.io.feature_reading import read_features
 from gssl.io.joining import assemble
-from gssl.io.label_tables import read_labels
+from gssl.io.label_tables import Answers, read_labels
 from gssl.io.predictions import Predictions, list_predictions
 from gssl.io.problem import Problem
+from gssl.methods.label_sets import UNKNOWN, read_label_sets
+from gssl.methods.regressor import read_numbers
 from gssl.wording import counted, is_missing, is_missing_text
 
 # the kernels index nodes with int32
@@ -58,6 +60,7 @@ def from_scipy(
     features: Any = None,
     node_ids: Any = None,
     feature_names: Sequence[str] = (),
+    answers: Answers = "classes",
 ) -> Problem:
     """Build a problem from an adjacency matrix.
 
@@ -72,6 +75,8 @@ def from_scipy(
     node_ids : array-like of shape (n,), optional
         Converted to text; ``"0", "1", …`` if None.
     feature_names : sequence of d str, optional
+    answers : {"classes", "numbers", "sets"}, default="classes"
+        What ``y`` holds: see :func:`gssl.io.read_labels`. −1 is a number among numbers.
 
     Returns
     -------
@@ -103,9 +108,9 @@ def from_scipy(
         matrix = matrix.astype(np.result_type(matrix.dtype, np.float32), copy=False)
     labels = np.full(n, None, dtype=object)
     if y is not None:
-        values = list(y.tolist() if isinstance(y, np.ndarray) else y)
+        values = y if answers != "classes" else list(y.tolist() if isinstance(y, np.ndarray) else y)
         _check_length(len(values), n, "labels")
-        labels[:] = _read_labels(values)
+        labels[:] = _read_answers(values, answers)
     return Problem(_texts(node_ids, n), cleaned, matrix, labels, notes, tuple(feature_names))
 
 
@@ -292,6 +297,18 @@ def from_dgl(
     }
     known = _tensor_array(nodes[mask], mask) if mask is not None and mask in nodes else None
     return _tensor_problem(np.stack([source, target]), columns, known, graph.num_nodes())
+
+
+def _read_answers(values: Any, answers: Answers) -> list[Any]:
+    """Return labels, numbers or tuples of labels; None where there is none."""
+    if answers == "numbers":
+        return [None if np.isnan(x) else float(x) for x in read_numbers(values, learns=False)]
+    if answers == "sets":
+        names, cells = read_label_sets(values, learns=False)
+        known = (cells != UNKNOWN).any(axis=1)
+        rows = zip(known, cells, strict=True)
+        return [tuple(names[row == 1].tolist()) if some else None for some, row in rows]
+    return _read_labels(list(values))
 
 
 def _read_labels(values: list[Any]) -> list[Any]:

@@ -15,6 +15,9 @@ from gssl.wording import MISSING, counted, listed, listed_counts, quoted, shorte
 _LABELS = ("label", "class", "y", "category", "target", "labels", "subject")
 _NUMBERS = ("value", "y", "target", "number", "amount", "price", "label")
 
+# between the labels of one node in a table of predictions
+SEPARATOR = "; "
+
 Answers = Literal["classes", "numbers", "sets"]
 
 
@@ -165,7 +168,7 @@ def read_labels(
         return _numbers(table, name, label, na)
     counts = _empty_missing(table, na)
     if answers == "sets":
-        return _sets(table, name)
+        return _sets(table, name, joined=predicted)
     refuse_measurements(f"{table.name}: column {quoted(label)}", counts)
     _refuse_two_labels(table)
     _note_case(table)
@@ -180,7 +183,7 @@ def read_labels(
     return Labels(rows["id"].astype(object), given, table.name, table.notes, name)
 
 
-def _sets(table: Table, name: str) -> Labels:
+def _sets(table: Table, name: str, *, joined: bool) -> Labels:
     """Read all labels of every id; an id without any is unknown."""
     rows = table.fetch_rows(
         "SELECT id, list_sort(list(DISTINCT label) FILTER (label IS NOT NULL)) FROM labels "
@@ -189,7 +192,9 @@ def _sets(table: Table, name: str) -> Labels:
     _note_case(table)
     ids, sets = np.empty(len(rows), dtype=object), np.empty(len(rows), dtype=object)
     for k, (node, labels) in enumerate(rows):
-        ids[k], sets[k] = node, tuple(labels) if labels else None
+        # a table of predictions has all labels of a node in one cell
+        parts = [part for label in labels or () for part in (label.split(SEPARATOR) if joined else [label])]
+        ids[k], sets[k] = node, tuple(sorted(set(parts))) if parts else None
     return Labels(ids, sets, table.name, table.notes, name)
 
 

@@ -113,6 +113,8 @@ def _check_heads(model: AutoModel) -> None:
         raise ValueError(f"its {kind} has nothing that predicts.")
     if isinstance(model, AutoRegressor):
         _check_numbers(model)
+    if "intercept_" in held and not averaged:
+        raise ValueError(f"its {kind} has an intercept without coefficients.")
     needed = ["intercept_"] if averaged else []
     needed += ["column_scales_"] if "standardized" in model._kinds() else []
     needed += ["product_scales_"] if "products" in model._kinds() else []
@@ -186,8 +188,8 @@ def check_distributions(name: str, P: np.ndarray) -> None:
         raise ValueError(f"{name!r} holds rows that are not distributions: not negative, with the sum one.")
 
 
-def read_classes(stored: Any) -> np.ndarray:
-    """Return the classes of a model; raise unless they are different values in order."""
+def read_classes(stored: Any, *, in_order: bool = True) -> np.ndarray:
+    """Return the classes of a model; raise unless they are different values, in order if asked."""
     try:
         dtype = np.dtype(stored["dtype"])
         if dtype.kind not in "Uiufb":
@@ -201,7 +203,7 @@ def read_classes(stored: Any) -> np.ndarray:
         raise ValueError("its classes are not a list of text or numbers.") from error
     if classes.ndim != 1 or not same or len(classes) == 0 or len(np.unique(classes)) != len(classes):
         raise ValueError("its classes are not a list of different values.")
-    if not np.array_equal(np.sort(classes), classes):
+    if in_order and not np.array_equal(np.sort(classes), classes):
         raise ValueError("its classes are not in order.")
     return classes
 

@@ -24,6 +24,7 @@ from gssl.methods.labels import UNLABELLED
 from gssl.methods.regressor import GraphRegressor
 from gssl.methods.stored import Stored, stored_attributes
 from gssl.selection import CalibratedClassifier
+from gssl.selection.auto_sets import AutoLabelSets
 from gssl.wording import quoted
 
 # attributes that files of earlier versions name otherwise
@@ -42,7 +43,9 @@ class Reader:
         if not isinstance(fitted, dict):
             raise ValueError(f"it does not say what its {name} learned.")
         if hasattr(model, "predict") and not isinstance(model, GraphRegressor):
-            model.classes_ = read_classes(description.get("classes"))
+            # several labels per node are in the order of the columns of their matrix
+            in_order = not isinstance(model, AutoLabelSets)
+            model.classes_ = read_classes(description.get("classes"), in_order=in_order)
             self.sizes["c"] = len(model.classes_)
         known = {attribute.name: attribute for attribute in stored_attributes(type(model))}
         fitted = {_RENAMED.get(key, key): value for key, value in fitted.items()}

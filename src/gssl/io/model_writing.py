@@ -89,7 +89,9 @@ class Writer:
             return self.inputs
         if attribute.name == "label_distributions_" and isinstance(model, CalibratedClassifier):
             return model.__dict__.get("_priors") is not None
-        return not (attribute.name.endswith("coef_") and self.inputs and _outgrows_inputs(model))
+        # a copy has no recipe to compute coefficients from
+        computed = attribute.name.endswith("coef_") and self.inputs and hasattr(model, "_recipe")
+        return not (computed and _outgrows_inputs(model))
 
     def _write(self, attribute: Stored, held: dict[str, Any], key: str) -> Any:
         value = held[attribute.name]

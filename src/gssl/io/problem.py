@@ -92,7 +92,7 @@ def is_problem_of_fit(model: Any, problem: Problem, *, begins: bool = False) -> 
         return False
     if not begins and not has_graph_of_fit(model, problem.adjacency):
         return False
-    return all(answer == y[k] for k, answer in enumerate(expected))
+    return all(model.is_answer(y[k], answer) for k, answer in enumerate(expected))
 
 
 def predictions_of(model: Any, problem: Problem) -> AnyPredictions:

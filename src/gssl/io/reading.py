@@ -121,7 +121,7 @@ def read(
     """
     of_graph = own = None
     if _is_graph(edges):
-        of_graph, features, labels = _read_object(edges, features, labels)
+        of_graph, features, labels = _read_object(edges, features, labels, answers)
         own = _own_features(of_graph)
     _check_sources(edges, graph, features, knn, text, own)
     if of_graph is not None and all(part is None for part in (features, labels, nodes, known)):
@@ -256,11 +256,11 @@ def _is_graph(source: Any) -> bool:
     return _is_matrix(source) or any(hasattr(source, name) for name in ("edge_index", "adj", "ndata"))
 
 
-def _read_object(source: Any, features: Any, labels: Any) -> tuple[Problem, Any, Any]:
+def _read_object(source: Any, features: Any, labels: Any, answers: Answers) -> tuple[Problem, Any, Any]:
     """Read a graph object with all that is no table, and return the tables of features and labels."""
     beside = [(part, None) if _is_table(part, source) else (None, part) for part in (features, labels)]
     (features, own_features), (labels, own_labels) = beside
-    return _convert(source, own_features, own_labels), features, labels
+    return _convert(source, own_features, own_labels, answers), features, labels
 
 
 def _own_features(problem: Problem) -> Features | None:
@@ -303,10 +303,10 @@ def _is_networkx(source: Any) -> bool:
     return hasattr(source, "adj") and not hasattr(source, "ndata") and not hasattr(source, "edge_index")
 
 
-def _convert(source: Any, features: Any, labels: Any) -> Problem:
+def _convert(source: Any, features: Any, labels: Any, answers: Answers) -> Problem:
     with step("reading the graph"):
         if _is_matrix(source):
-            return from_scipy(source, labels, features)
+            return from_scipy(source, labels, features, answers=answers)
         _refuse_rows(source, features, labels)
         if hasattr(source, "edge_index"):
             return from_pyg(source)

@@ -8,12 +8,12 @@ import numpy as np
 
 from gssl.frames import Tabular
 from gssl.graph import reached_nodes
+from gssl.io.label_tables import SEPARATOR
 from gssl.io.table_writing import write_columns
+from gssl.methods.label_sets import UNKNOWN
 from gssl.methods.labels import UNLABELLED
 
 _COLUMNS = ("id", "labels", "model_says", "given", "reached")
-# between the labels of one node
-SEPARATOR = "; "
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -116,7 +116,11 @@ def _tabulate(
     says[:] = [SEPARATOR.join(names[row]) for row in inner.decide(P)]
     given = np.array([answer is not None for answer in answers], dtype=bool)
     labels[:] = says
-    labels[given] = [SEPARATOR.join(map(str, answer)) for answer in answers[given]]
+    # of cells that were not given, the model decides
+    cells = np.full(P.shape, UNKNOWN)
+    cells[: len(inner.fit_codes)] = inner.fit_cells
+    both = np.where(cells == UNKNOWN, inner.decide(P), cells == 1)
+    labels[given] = [SEPARATOR.join(names[row]) for row in both[given]]
     return SetPredictions(ids, labels, says, given, reached, P, tuple(names))
 
 

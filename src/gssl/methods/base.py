@@ -183,7 +183,10 @@ def refuse_if_too_large(model: Any, problem: Any) -> None:
     if isinstance(model, GraphModel):
         n_classes = 1
         if isinstance(model, GraphClassifier):
-            n_classes = len({label for label in problem.y if label is not None})
+            given = [label for label in problem.y if label is not None]
+            # of several labels per node, every one is a column
+            flat = [label for one in given for label in (one if isinstance(one, tuple) else (one,))]
+            n_classes = len(set(flat))
         columns = model.propagated_columns(X, A, int(problem.given.sum()), n_classes)
     elif hasattr(model, "embedding_width"):
         columns = model.embedding_width(columns)

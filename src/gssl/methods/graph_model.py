@@ -76,6 +76,10 @@ class GraphModel(ShownModel, Stateful, BaseEstimator, metaclass=ABCMeta):
         """Class code of every node's label in fit, −1 where there was none."""
         return self._fit_codes
 
+    def is_answer(self, given: Any, answer: Any) -> bool:
+        """Return whether a given answer is one of ``fit_answers``."""
+        return bool(given == answer)
+
     @property
     @abstractmethod
     def fit_answers(self) -> np.ndarray:

@@ -1,13 +1,12 @@
 """Several labels per node: how they are read, and how probabilities become labels."""
 
-from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
 
 from gssl.graph.validate import refuse_mask, warn_user
-from gssl.wording import counted, is_missing, listed, quoted
+from gssl.wording import counted, is_missing, is_missing_text, listed, quoted
 
 # a cell of which nothing is known
 UNKNOWN = -1
@@ -23,34 +22,49 @@ def refuse_label_sets(model: Any, what: str) -> None:
 
 
 def is_label_sets(y: Any) -> bool:
-    """Return whether labels are several per node: a matrix of more than one column, or a list of sets."""
+    """Return whether labels are several per node: a matrix of more than one column, or sets."""
     if y is None or isinstance(y, str):
         return False
-    if issparse(y) or hasattr(y, "columns"):
-        return bool(y.shape[1] > 1) if len(getattr(y, "shape", ())) == 2 else False
     shape = getattr(y, "shape", None)
-    if shape is not None and len(shape) != 1:
-        return len(shape) == 2 and shape[1] > 1
-    first = next((one for one in y if not is_missing(one)), None) if isinstance(y, Iterable) else None
-    if isinstance(first, set | frozenset):
+    if shape is not None and len(shape) == 2:
+        return bool(shape[1] > 1)
+    return has_sets(y) or (isinstance(y, list | tuple) and len(_lengths(y)) == 1 and max(_lengths(y)) > 1)
+
+
+def _lengths(y: Any) -> set[int]:
+    """Return the lengths of the rows of a nested list; that of other entries is 0."""
+    return {len(row) if isinstance(row, list | tuple | np.ndarray) else 0 for row in y}
+
+
+def has_sets(y: Any) -> bool:
+    """Return whether a sequence holds sets: of Python, or tuples and lists that are no rows of a matrix."""
+    if not isinstance(y, list | tuple | np.ndarray) or (isinstance(y, np.ndarray) and y.ndim != 1):
+        return False
+    nested = [one for one in y if isinstance(one, set | frozenset | tuple | list)]
+    if any(isinstance(one, set | frozenset) for one in nested):
         return True
-    # lists and tuples of texts are sets, too; of numbers, they are rows of a matrix
-    if isinstance(first, tuple | list):
-        return len(first) != 1
-    return False
+    texts = any(isinstance(value, str) for one in nested for value in one)
+    # in an array of objects, every tuple is a set; rows of a matrix have one length
+    return bool(nested) and (texts or isinstance(y, np.ndarray) or len({len(one) for one in nested}) > 1)
 
 
-def read_label_sets(y: Any, n_nodes: int | None = None) -> tuple[np.ndarray, np.ndarray]:
+def read_label_sets(
+    y: Any, n_nodes: int | None = None, *, learns: bool = True
+) -> tuple[np.ndarray, np.ndarray]:
     """Return the names of the labels, and a matrix of 0, 1 and −1 where it is not known.
 
     ``y`` is a matrix of 0 and 1, with NaN in unknown rows or cells, a data frame with a column per label, or
-    a list with a set of labels, or None, for every node.
+    a list with a set of labels, or None, for every node. ``learns`` says that there must be enough to learn.
     """
     refuse_mask(y, "y")
     names, cells = _from_matrix(y) if _is_matrix(y) else _from_sets(y)
     if n_nodes is not None and len(cells) != n_nodes:
         raise ValueError(f"y has {len(cells)} rows but X has {n_nodes}: give one row of labels per node.")
     known = cells != UNKNOWN
+    if not learns:
+        return names, cells
+    if len(names) < 2:
+        raise ValueError(f"y has {counted(len(names), 'label')}: give at least two different ones.")
     if known.any(axis=1).sum() < 2:
         raise ValueError("y has labels of fewer than two nodes: give the labels of more nodes.")
     same = []
@@ -71,23 +85,22 @@ def read_label_sets(y: Any, n_nodes: int | None = None) -> tuple[np.ndarray, np.
 
 
 def _is_matrix(y: Any) -> bool:
-    return issparse(y) or hasattr(y, "columns") or (len(np.shape(y)) == 2 and not _has_sets(y))
-
-
-def _has_sets(y: Any) -> bool:
-    return isinstance(y, list | tuple) and any(
-        isinstance(one, set | frozenset)
-        or (isinstance(one, tuple | list) and any(isinstance(v, str) for v in one))
-        for one in y
-    )
+    return len(getattr(y, "shape", ())) == 2 or not has_sets(y)
 
 
 def _from_matrix(y: Any) -> tuple[np.ndarray, np.ndarray]:
-    names: np.ndarray
-    names = np.array([str(name) for name in y.columns]) if hasattr(y, "columns") else np.arange(y_width(y))
+    named = getattr(y, "column_names", getattr(y, "columns", None))
+    names = np.arange(np.shape(y)[1]) if named is None else np.array([str(name) for name in named])
+    twice = next((name for name in names if (names == name).sum() > 1), None)
+    if twice is not None:
+        raise ValueError(f"two columns of y are called {quoted(str(twice))}: rename one.")
+    if hasattr(y, "to_pandas"):
+        y = y.to_pandas()
     values = y.toarray() if issparse(y) else np.asarray(y.to_numpy() if hasattr(y, "to_numpy") else y)
     try:
-        values = np.array([[np.nan if is_missing(v) else v for v in row] for row in values], dtype=np.float64)
+        if values.dtype.kind not in "iufb":
+            values = np.array([[np.nan if is_missing(v) else v for v in row] for row in values])
+        values = values.astype(np.float64)
     except (TypeError, ValueError) as error:
         raise ValueError("y has a cell that is neither 0 nor 1: give a matrix of 0, 1 and NaN.") from error
     odd = ~(np.isnan(values) | (values == 0) | (values == 1))
@@ -100,16 +113,12 @@ def _from_matrix(y: Any) -> tuple[np.ndarray, np.ndarray]:
     return names, np.where(np.isnan(values), UNKNOWN, values).astype(np.int64)
 
 
-def y_width(y: Any) -> int:
-    """Return the number of columns of a matrix."""
-    return int(np.shape(y)[1])
-
-
 def _from_sets(y: Any) -> tuple[np.ndarray, np.ndarray]:
-    sets = [None if is_missing(one) else set(one) for one in y]
+    text = next((one for one in y if isinstance(one, str) and not is_missing_text(one)), None)
+    if text is not None:
+        raise ValueError(f"y holds the text {quoted(text)} among sets: put it into a set.")
+    sets = [None if isinstance(one, str) or is_missing(one) else set(one) for one in y]
     found = {label for one in sets if one is not None for label in one}
-    if len(found) < 2:
-        raise ValueError(f"y has {counted(len(found), 'label')}: give at least two different ones.")
     try:
         ordered = sorted(found)
     except TypeError as error:

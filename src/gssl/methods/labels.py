@@ -136,6 +136,12 @@ def _read_labels(y: Any) -> np.ndarray:
     elif isinstance(y, list | tuple):
         # NumPy would convert numbers among text to text
         y = np.fromiter(y, dtype=object, count=len(y))
+    if (
+        isinstance(y, np.ndarray)
+        and y.dtype == object
+        and any(isinstance(one, set | frozenset) for one in y.ravel())
+    ):
+        raise ValueError("y holds sets of labels: AutoClassifier predicts several labels, others one class.")
     return np.asarray(column_or_1d(y, warn=True))
 
 

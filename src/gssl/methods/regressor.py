@@ -92,6 +92,12 @@ class GraphRegressor(RegressorMixin, GraphModel):
         self._known_values = values[known]
         return np.where(known, 0, UNLABELLED)
 
+    def is_answer(self, given: Any, answer: Any) -> bool:
+        """Return whether a given number, or its text, is one of ``fit_answers``."""
+        if given is None or answer is None:
+            return given is answer
+        return bool(read_numbers([given], learns=False)[0] == answer)
+
     @property
     def fit_answers(self) -> np.ndarray:
         """The number of every node in fit, None where there was none."""

@@ -11,7 +11,7 @@ from scipy.special import softmax
 
 from gssl.graph import GraphWarning
 from gssl.methods.base import GraphClassifier
-from gssl.methods.label_sets import UNKNOWN, is_label_sets, read_label_sets, refuse_label_sets
+from gssl.methods.label_sets import UNKNOWN, has_sets, is_label_sets, read_label_sets, refuse_label_sets
 from gssl.methods.labels import UNLABELLED, class_weights, one_hot
 from gssl.methods.neighbourhood import EVERY, Nodes
 from gssl.methods.priors import prior_shares
@@ -188,12 +188,11 @@ class AutoClassifier(AutoModel, GraphClassifier):
         np.True_
         """
         self._check_parameters()
-        if is_label_sets(y):
-            inputs = self._kept_inputs()
-            with without_resume():
-                return self._fit_sets(inputs.X if inputs.X.shape[1] else None, y, inputs.A)
+        if is_label_sets(y) != hasattr(self, "label_sets_"):
+            raise ValueError("update_labels cannot change between one class and several labels: call fit.")
         with without_resume():
-            self._drop("label_sets_")
+            if hasattr(self, "label_sets_"):
+                return self.around(self.label_sets_.snapshot().update_labels(y))
             self._restart(y)
             return self._choose(current_execution(self))
 
@@ -201,12 +200,21 @@ class AutoClassifier(AutoModel, GraphClassifier):
         """Fit to several labels per node."""
         if self.class_weight is not None or self.priors is not None:
             raise ValueError("class_weight and priors are for one class per node: leave them out.")
+        if current_execution(self).resume is not None and self.time_budget is not None:
+            raise ValueError("AutoClassifier: time_budget cannot be combined with resume: leave out one.")
         return self.around(AutoLabelSets(self.depth, self.time_budget).fit(X, y, adjacency=adjacency))
 
     def around(self, inner: AutoLabelSets) -> Self:
         """Take over a model of several labels per node."""
         taken = ("classes_", "reached_", "informed_", "explain_", "leaderboard_", "n_iter_", "_fit_codes")
-        optional = ("_fit_inputs", "_fit_features", "n_features_in_", "feature_names_in_", "preparation_")
+        optional = (
+            "_fit_inputs",
+            "_fit_features",
+            "_feature_exponent",
+            "n_features_in_",
+            "feature_names_in_",
+            "preparation_",
+        )
         held = vars(inner)
         self.__dict__ |= {name: held[name] for name in (*taken, *optional) if name in held}
         self.label_sets_, self._priors, self._unweighed = inner, None, None
@@ -295,6 +303,12 @@ class AutoClassifier(AutoModel, GraphClassifier):
         """The label of every node in fit, or its labels, None where there was none."""
         return self.label_sets_.fit_answers if hasattr(self, "label_sets_") else super().fit_answers
 
+    def transduction(self, *, abstain: float | None = None) -> np.ndarray:
+        """Return a class for every node of fit, or none where the model is not sure enough."""
+        if abstain is not None:
+            refuse_label_sets(self, "abstain")
+        return super().transduction(abstain=abstain)
+
     def predict_proba(self, X: Any, *, adjacency: Any = None, nodes: Any = None) -> np.ndarray:
         """Return probabilities for nodes that were not seen in fit.
 
@@ -319,8 +333,17 @@ class AutoClassifier(AutoModel, GraphClassifier):
         """Return the accuracy on labelled nodes; of several labels per node, all must be right."""
         if not hasattr(self, "label_sets_"):
             return super().score(X, y, sample_weight, adjacency=adjacency)
-        _, cells = read_label_sets(y)
-        known = (cells != UNKNOWN).any(axis=1)
+        names, given = read_label_sets(y, learns=False)
+        place = {name: k for k, name in enumerate(self.classes_.tolist())}
+        strange = [name for name in names.tolist() if name not in place]
+        if strange:
+            raise ValueError(f"y has the label {strange[0]!r}, which is none of {self.classes_.tolist()}.")
+        known = (given != UNKNOWN).any(axis=1)
+        # a set says of every label whether a node has it
+        cells = np.where(known[:, None], 0 if has_sets(y) else UNKNOWN, UNKNOWN) * np.ones(
+            len(place), dtype=int
+        )
+        cells[:, [place[name] for name in names.tolist()]] = given
         right = (self.predict(X, adjacency=adjacency) == cells) | (cells == UNKNOWN)
         weights = None if sample_weight is None else np.asarray(sample_weight)[known]
         return float(np.average(right.all(axis=1)[known], weights=weights))
@@ -339,7 +362,7 @@ class AutoClassifier(AutoModel, GraphClassifier):
     @reads_state
     def distributions_without(self, hidden: np.ndarray, *, with_priors: bool = True) -> np.ndarray:
         """Look up the stored distributions of hidden labels."""
-        refuse_label_sets(self, "this")
+        refuse_label_sets(self, "distributions_without")
         stored = self._held_out_scores[np.searchsorted(np.flatnonzero(self._fit_codes != UNLABELLED), hidden)]
         P = stored.astype(np.float64)
         return self._with_priors(P) if with_priors else P

@@ -19,6 +19,7 @@ from gssl.operators.field import field_operator
 from gssl.scale.execution import Execution, current_execution, without_resume
 from gssl.selection.auto_model import AutoModel
 from gssl.selection.intervals import Intervals, difficulty_columns
+from gssl.selection.node_order import scattered_folds
 from gssl.selection.number_search import (
     FoldTrees,
     HiddenNumbers,
@@ -35,6 +36,8 @@ from gssl.selection.trial import Labels
 from gssl.selection.wording import explain_numbers
 
 _SCALES = ("auto", "linear", "log")
+# folds of errors that are hidden from each other
+_FOLDS = 10
 
 
 class AutoRegressor(AutoModel, GraphRegressor):
@@ -194,8 +197,14 @@ class AutoRegressor(AutoModel, GraphRegressor):
         self._held_out_errors = np.abs(selection.hidden.labels.Y[:, 0] - selection.held_out)
         values, gap, self.informed_ = self._values_of(inputs.X, inputs.A)
         values[nodes], gap[nodes] = selection.held_out, selection.gap
-        D = difficulty_columns(values, gap, inputs.A, nodes, self._held_out_errors)
-        intervals = Intervals.fit(D[nodes], self._held_out_errors, self.interval)
+        errors = self._held_out_errors
+        D = difficulty_columns(values, gap, inputs.A, nodes, errors)
+        # errors nearby without a node's own would give its own away: those of its fold are left out, too
+        for part in scattered_folds(selection.hidden.labels.keys, _FOLDS):
+            fold, shown = nodes[part], np.setdiff1d(np.arange(len(nodes)), part)
+            if len(shown):
+                D[fold] = difficulty_columns(values, gap, inputs.A, nodes[shown], errors[shown])[fold]
+        intervals = Intervals.fit(D[nodes], errors, self.interval)
         self._interval_columns, self._interval_scale = intervals.columns, intervals.scale
         self._factor = np.ones(1)
         if scale.log:
@@ -273,6 +282,10 @@ class AutoRegressor(AutoModel, GraphRegressor):
 
     def _score_graph(self, X: Any, A: csr_array, nodes: Nodes = EVERY) -> tuple[np.ndarray, np.ndarray]:
         values, gap, informed = self._values_of(X, A)
+        if self.knows_nodes:
+            # as in fit, the prediction for a known node is the one without its own number
+            known = np.flatnonzero(self._fit_codes != UNLABELLED)
+            values[known] = self.number_scale.values(self.held_out_ / self._factor[0])
         widths = np.full(len(values), self._interval_scale[1])
         if self._interval_scale[0]:
             known = np.flatnonzero(self._fit_codes != UNLABELLED)

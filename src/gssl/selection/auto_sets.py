@@ -14,7 +14,7 @@ from gssl.methods.neighbourhood import EVERY, Nodes
 from gssl.methods.state import reads_state, replaces_state
 from gssl.methods.stored import Stored
 from gssl.operators import small_algebra
-from gssl.scale.execution import Execution, current_execution
+from gssl.scale.execution import Execution, current_execution, without_resume
 from gssl.selection.auto_model import LINKS, AutoModel
 from gssl.selection.set_search import HiddenSets, deal_sets, log_odds, select_for_sets, set_inputs
 from gssl.selection.trees import Trees, one_thread
@@ -76,6 +76,13 @@ class AutoLabelSets(AutoModel):
         execution.checkpoint(X, A, codes)
         return self._choose(execution)
 
+    @replaces_state
+    def update_labels(self, y: Any) -> Self:
+        """Choose models again for other labels of the same nodes; the result is that of a new fit."""
+        with without_resume():
+            self._restart(y)
+            return self._choose(current_execution(self))
+
     def _choose(self, execution: Execution) -> Self:
         inputs = self._fit_inputs
         deadline = perf_counter() + (np.inf if self.time_budget is None else self.time_budget)
@@ -123,7 +130,7 @@ class AutoLabelSets(AutoModel):
         """The trees, which a loaded model fits again."""
         inputs = self._kept_inputs()
         with one_thread():
-            return set_inputs(inputs.views, inputs.A, self._hidden()).fit_held_out()[0]
+            return set_inputs(inputs.views, inputs.A, self._hidden()).fit_all()
 
     def _score_graph(self, X: Any, A: csr_array, nodes: Nodes = EVERY) -> tuple[np.ndarray, np.ndarray]:
         logits = np.tile(self._constant, (A.shape[0], 1))

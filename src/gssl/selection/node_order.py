@@ -13,6 +13,8 @@ from gssl.operators.program import polynomial
 
 # weights of the hops in a key, without a common divisor, so that different neighbourhoods do not cancel out
 _HOPS = tuple(1.0 / np.sqrt(prime) for prime in (1, 2, 3, 5))
+# keys times this are scattered enough for their fractions to be random
+_SCATTERED = 1e4
 # rows read at a time
 _ROWS = 4096
 
@@ -111,6 +113,12 @@ def spread_nodes(keys: np.ndarray, most: int) -> np.ndarray:
     if n <= most:
         return np.arange(n)
     return np.sort(np.argsort(keys, kind="stable")[np.arange(most) * n // most])
+
+
+def scattered_folds(keys: np.ndarray, count: int) -> list[np.ndarray]:
+    """Divide positions by their keys, so that nodes that cannot be told apart stay together."""
+    fold = np.floor(count * np.modf(np.abs(keys) * _SCATTERED)[0])
+    return [part for k in range(count) if len(part := np.flatnonzero(fold == k))]
 
 
 def stratified_part(codes: np.ndarray, keys: np.ndarray, size: int) -> np.ndarray:

@@ -181,9 +181,15 @@ def explain_sums(
         if weight:
             change = weight * (boosted[node] - linear[node] - spread[node])
             terms.append((f"boosted trees, with a weight of {100 * weight:.0f} %", scale.spread * change))
+        if scale.log:
+            terms.append(("the mean of a number rather than its median", float(np.log(model._factor[0]))))
+        value = float(model.transduction_[node])
+        if node in known:
+            total = sum(amount for _, amount in terms)
+            rest = (np.log(value) if scale.log else value) - total
+            terms.append(("without its own number", float(rest)))
         low, high = model.intervals_[node]
         name = str(node if ids is None else ids[node])
-        value = float(model.transduction_[node])
         yield NumberExplanation(int(node), value, float(low), float(high), terms, scale.log, name)
 
 

@@ -22,6 +22,7 @@ from gssl.selection.ensemble import FittedEnsemble
 from gssl.selection.filtered_rows import FilteredRows
 from gssl.selection.hidden_labels import HiddenAnswers
 from gssl.selection.leaderboard import Entry, Leaderboard, in_order
+from gssl.selection.neighbour_columns import Neighbourhood
 from gssl.selection.node_order import keys_with_labels
 from gssl.selection.residuals import Residuals, judge_residuals
 from gssl.selection.trees import STRIDE, NumberInputs, Trees, one_thread
@@ -36,6 +37,8 @@ _FEWEST_TREES, _LEAST_WEIGHT = 50, 0.05
 _FEW = 10
 # numbers that differ by a smaller factor have about the same logarithms; the penalty to compare them with
 _WIDE, _PENALTY = 3.0, 0.1
+# the largest logarithm of a number
+_MOST_LOG = 700.0
 # how far means may be from medians
 _FACTORS = (0.5, 3.0)
 # how much more likely logarithms must be, per number
@@ -55,7 +58,7 @@ class NumberScale:
         """Return the scale of some numbers."""
         values = np.log(numbers) if log else numbers
         # squares may overflow or underflow
-        unit = 2.0 ** np.frexp(np.abs(values).max())[1] if values.any() else 1.0
+        unit = 2.0 ** (np.frexp(np.abs(values).max())[1] - 1) if values.any() else 1.0
         scaled = values / unit
         return cls(log, float(unit * scaled.mean()), float(unit * scaled.std()) or 1.0)
 
@@ -66,7 +69,7 @@ class NumberScale:
     def numbers(self, values: np.ndarray) -> np.ndarray:
         """Return the numbers of standardised values."""
         plain = self.centre + self.spread * values
-        return np.asarray(np.exp(plain) if self.log else plain)
+        return np.asarray(np.exp(np.clip(plain, -_MOST_LOG, _MOST_LOG)) if self.log else plain)
 
 
 @dataclass(frozen=True, eq=False)
@@ -240,10 +243,10 @@ def pool_weight(Y: np.ndarray, linear: np.ndarray, other: np.ndarray) -> float:
 class FoldTrees:
     """Boosted trees, one model for each fold that was hidden; their mean predicts."""
 
-    inputs: NumberInputs
-    folds: list[np.ndarray]
     models: list[Trees]
     rounds: int
+    # whether predictions of linear models are a column
+    reads_linear: bool
     held_out: np.ndarray = field(default_factory=lambda: np.zeros(0))
 
     def values(self, X: object, A: csr_array, linear: np.ndarray) -> np.ndarray:
@@ -251,9 +254,11 @@ class FoldTrees:
 
         ``linear`` are the values of linear models for its nodes.
         """
-        extra = None if self.inputs.extra is None else linear[:, None]
+        first = self.models[0]
+        nearby = Neighbourhood(X, A, first.axes, first.order, linear[:, None] if self.reads_linear else None)
+        rows = np.arange(A.shape[0])
         with one_thread():
-            return np.asarray(np.mean([trees.of_graph(X, A, extra)[:, 0] for trees in self.models], axis=0))
+            return np.asarray(np.mean([trees.of_rows(nearby, rows)[:, 0] for trees in self.models], axis=0))
 
 
 def number_inputs(
@@ -278,7 +283,7 @@ def fit_trees(inputs: NumberInputs, hidden: HiddenNumbers, rounds: int | None = 
     with one_thread():
         models = [inputs.fit_rounds(most, fold) for fold in folds]
     if rounds is not None:
-        return FoldTrees(inputs, folds, models, rounds)
+        return FoldTrees(models, rounds, inputs.extra is not None)
     with one_thread():
         parts = [trees.stages(inputs.nearby, fold)[..., 0] for trees, fold in zip(models, folds, strict=True)]
     stages = np.concatenate(parts, axis=1)
@@ -288,7 +293,8 @@ def fit_trees(inputs: NumberInputs, hidden: HiddenNumbers, rounds: int | None = 
     held_out = np.zeros(len(hidden.nodes))
     held_out[at] = stages[best]
     rounds = (best + 1) * STRIDE
-    return FoldTrees(inputs, folds, [trees.cut(rounds) for trees in models], rounds, held_out)
+    cut = [trees.cut(rounds) for trees in models]
+    return FoldTrees(cut, rounds, inputs.extra is not None, held_out)
 
 
 def mean_factor(truth: np.ndarray, medians: np.ndarray) -> float:

@@ -47,8 +47,9 @@ _PRIOR = 5.0
 
 @dataclass(frozen=True, eq=False)
 class HiddenSets(HiddenAnswers):
-    """The known label sets as rows of 0 and 1; ``known`` is a mask of known cells."""
+    """The known label sets; ``truth`` has rows of 0 and 1, and ``known`` is a mask of known cells."""
 
+    truth: np.ndarray
     known: np.ndarray
 
     @classmethod
@@ -57,10 +58,10 @@ class HiddenSets(HiddenAnswers):
         nodes = np.flatnonzero((cells != UNKNOWN).any(axis=1))
         known = cells[nodes] != UNKNOWN
         shares = (cells[nodes] * known).sum(axis=0) / np.maximum(known.sum(axis=0), 1)
-        Y = np.where(known, cells[nodes], shares)
+        truth = np.where(known, cells[nodes], shares)
         codes = np.where((cells != UNKNOWN).any(axis=1), 0, -1)
-        labels = Labels(Y, np.ones(len(nodes)), keys[nodes], LabelSets())
-        return cls(nodes, labels, dealt_folds(codes, min(3, len(nodes)), keys), known)
+        labels = Labels(truth - shares, np.ones(len(nodes)), keys[nodes], LabelSets(shares))
+        return cls(nodes, labels, dealt_folds(codes, min(3, len(nodes)), keys), truth, known)
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,23 +119,22 @@ def select_for_sets(
     """Compare models on hidden labels, and fit those that predict to all labels."""
     hidden = deal_sets(cells, views, A)
     comparison = Comparison(views, A, hidden, depth, execution, deadline, hidden.nodes[:0])
+    at = np.searchsorted(comparison.tables.nodes, hidden.nodes)
     trials: list[Trial] = []
     plain: list[Trial] = []
     with step("comparing models"):
         for kind in views:
-            tried = []
+            tried: list[Trial] = []
             for filter_ in set_filters(kind, depth):
-                if trials and perf_counter() > deadline:
+                if (trials or tried) and perf_counter() > deadline:
                     break
                 width = views[kind].width
-                at = np.searchsorted(comparison.tables.nodes, hidden.nodes)
                 tried.append(
                     try_filter(comparison.tables, kind, filter_, width, at, hidden.labels, _PENALTIES)
                 )
             trials += sorted(tried, key=lambda trial: trial.loss)[:_EACH]
             plain += [trial for trial in tried if not trial.filter.uses_graph and not _is_link(trial)]
-    m = len(hidden.nodes)
-    shares = (hidden.labels.Y.sum(axis=0) + 0.5) / (m + 1.0)
+    shares = (hidden.truth.sum(axis=0) + 0.5) / (len(hidden.nodes) + 1.0)
     base = np.log(shares / (1.0 - shares))
     scores = _scores(trials)
     entries: list[Entry] = []
@@ -144,12 +144,12 @@ def select_for_sets(
         inputs = set_inputs(views, A, hidden)
         if inputs.fits:
             with step("trying trees"), one_thread():
-                trees, probabilities = inputs.fit_held_out()
-            odds = log_odds(probabilities)
-            tree_map = np.stack(fit_sigmoids(odds, hidden.labels.Y, hidden.labels.weights, _PRIOR))
+                odds = log_odds(inputs.held_out())
+                trees = inputs.fit_all()
+            tree_map = np.stack(fit_sigmoids(odds, hidden.truth, hidden.labels.weights, _PRIOR))
             scores.append(odds * tree_map[0] + tree_map[1])
             entries.append(_entry(scores[-1], hidden, perf_counter() - start))
-    weights, shifts = pool_weights(scores, base, hidden)
+    weights, shifts = pool_weights(scores, base, hidden) if scores else (np.zeros(0), np.zeros(len(base)))
     gain = _gain(scores, weights, shifts, base, hidden, _scores(plain))
     constant = base * (1.0 - weights.sum()) + shifts
     members = []
@@ -216,7 +216,7 @@ def pool_weights(
     ``base`` are the log-odds :math:`b^0` of the shares of labels. Returns w and b.
     """
     T = np.stack([each - base for each in scores])
-    Y, known = hidden.labels.Y, hidden.known
+    Y, known = hidden.truth, hidden.known
     J, q = len(T), Y.shape[1]
 
     def loss(theta: np.ndarray) -> tuple[float, np.ndarray]:
@@ -240,7 +240,7 @@ def choose_thresholds(P: np.ndarray, hidden: HiddenSets) -> np.ndarray:
 
     .. math:: \mathrm{logit}\, t_k = \frac{n_k\, \mathrm{logit}\, t^0_k + 50\, \mathrm{logit}\, t}{n_k + 50}
     """
-    Y, known = hidden.labels.Y > 0.5, hidden.known
+    Y, known = hidden.truth > 0.5, hidden.known
     common = _best_threshold(P[known], Y[known])
     counts = (Y & known).sum(axis=0)
     own = np.array([_best_threshold(P[known[:, k], k], Y[known[:, k], k]) for k in range(P.shape[1])])
@@ -262,7 +262,7 @@ def _best_threshold(p: np.ndarray, truth: np.ndarray) -> float:
 
 
 def _entry(logits: np.ndarray, hidden: HiddenSets, seconds: float) -> Entry:
-    logs, score, error = score_sets(logits, hidden.labels.Y, hidden.labels.weights)
+    logs, score, error = score_sets(logits, hidden.truth, hidden.labels.weights)
     return Entry("random trees", "", score, error, -float(logs.mean()), seconds, False)
 
 
@@ -281,7 +281,7 @@ def _gain(
 
     def logs(w: np.ndarray, b: np.ndarray, parts: Sequence[np.ndarray]) -> np.ndarray:
         logits = base + b + sum(one * (part - base) for one, part in zip(w, parts, strict=True))
-        Y = hidden.labels.Y
+        Y = hidden.truth
         return np.asarray(np.where(hidden.known, Y * logits - np.logaddexp(0.0, logits), 0.0).sum(axis=1))
 
     change = logs(weights, shifts, scores) - logs(alone, moved, plain)
@@ -294,4 +294,4 @@ def set_inputs(views: Views, A: csr_array, hidden: HiddenSets) -> SetInputs:
     if "unit" in views:
         axes = views["unit"].axes
     weights, keys = hidden.labels.weights, hidden.labels.keys
-    return SetInputs(X, A, weights, keys, axes, views.column_keys, hidden.nodes, hidden.labels.Y)
+    return SetInputs(X, A, weights, keys, axes, views.column_keys, hidden.nodes, hidden.truth)

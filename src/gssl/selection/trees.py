@@ -21,7 +21,7 @@ from gssl.methods.labels import UNLABELLED, one_hot
 from gssl.selection.hidden_labels import HiddenLabels
 from gssl.selection.leaderboard import Entry
 from gssl.selection.neighbour_columns import DIRECTIONS, FEW_FEATURES, Chosen, Neighbourhood
-from gssl.selection.node_order import stratified_part
+from gssl.selection.node_order import scattered_folds, stratified_part
 from gssl.selection.pool import Pool, fit_pool, floored_log
 
 # fewest answers to try trees with
@@ -47,16 +47,15 @@ _RANDOMISED: dict[str, Any] = {
     "min_samples_leaf": 5,
     "max_features": 0.3,
     "bootstrap": True,
-    "oob_score": True,
     "random_state": 0,
 }
+# folds of their hidden labels, and the number of trees for each
+_SET_FOLDS, _FOLD_TREES = 4, 100
 # fewest numbers in a leaf
 _LEAF = 5
 # held-out likelihood is compared every so many rounds
 STRIDE = 5
 _ROWS = 8_192
-# keys times this are scattered enough for their fractions to be random
-_SCATTERED = 1e4
 # bytes of the columns of all nodes
 _MOST_BYTES = 1 << 30
 
@@ -214,8 +213,7 @@ class TreeInputs(ABC):
 
     def folds(self, count: int) -> list[np.ndarray]:
         """Divide the known nodes by their keys, so that nodes that cannot be told apart stay together."""
-        fold = np.floor(count * np.modf(np.abs(self.keys) * _SCATTERED)[0])
-        return [part for k in range(count) if len(part := self.nodes[fold == k])]
+        return [self.nodes[part] for part in scattered_folds(self.keys, count)]
 
     def fit(self, hidden: np.ndarray, size: int, **settings: Any) -> Trees:
         """Fit trees to about ``size`` answers, without those of hidden nodes."""
@@ -327,7 +325,10 @@ class NumberInputs(TreeInputs):
 
 @dataclass(frozen=True, eq=False)
 class SetInputs(TreeInputs):
-    """The same for several labels per node: rows ``Y`` of 0 and 1 for the known nodes ``at``."""
+    """The same for several labels per node: rows ``Y`` of 0 and 1 for the known nodes ``at``.
+
+    Trees read the labels in the order of the mean keys of their nodes, whatever their columns.
+    """
 
     at: np.ndarray = field(default_factory=lambda: np.arange(0))
     Y: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)))
@@ -338,10 +339,15 @@ class SetInputs(TreeInputs):
         return self.at
 
     @cached_property
+    def label_order(self) -> np.ndarray:
+        """The labels in the order of the trees."""
+        return np.argsort(self.keys @ self.Y / np.maximum(self.Y.sum(axis=0), 1e-9), kind="stable")
+
+    @cached_property
     def answers(self) -> np.ndarray:
-        """The labels of all nodes, zeros where unknown."""
+        """The labels of all nodes in that order, zeros where unknown."""
         answers = np.zeros((self.A.shape[0], self.Y.shape[1]), np.float32)
-        answers[self.at] = self.Y
+        answers[self.at] = self.Y[:, self.label_order]
         return answers
 
     def basis(self, rows: np.ndarray) -> np.ndarray:
@@ -352,28 +358,42 @@ class SetInputs(TreeInputs):
         """Fit randomised trees for all labels at once, which predict every node without its own labels."""
         from sklearn.ensemble import ExtraTreesRegressor  # not needed where trees are not tried
 
-        return ExtraTreesRegressor(**_RANDOMISED).fit(np.nan_to_num(D), self.answers[rows])
+        model = ExtraTreesRegressor(**(_RANDOMISED | settings))
+        return model.fit(np.nan_to_num(D), self.answers[rows])
 
     def wrap(self, trees: Trees) -> Trees:
-        """Return trees that read no missing cells."""
-        return SetTrees(**vars(trees))
+        """Return trees that predict labels in the order of their columns."""
+        return SetTrees(**vars(trees), label_order=self.label_order)
 
-    def fit_held_out(self) -> tuple[Trees, np.ndarray]:
-        """Fit to all labels, or a sample; return the trees, and predictions of labels not seen by them."""
-        size = _MOST_FITTED // self.Y.shape[1]
-        trees = self.fit(self.nodes[:0], size)
-        rows = self.sample(self.nodes, size)
-        P = trees.of_rows(self.nearby, self.nodes) if len(rows) < len(self.nodes) else np.zeros(self.Y.shape)
-        P[np.searchsorted(self.nodes, rows)] = trees.model.oob_prediction_
-        return trees, P
+    @property
+    def _size(self) -> int:
+        return _MOST_FITTED // int(self.Y.shape[1])
+
+    def fit_all(self) -> Trees:
+        """Fit to all labels, or to a sample of many."""
+        return self.fit(self.nodes[:0], self._size)
+
+    def held_out(self) -> np.ndarray:
+        """Predict the labels of each fold by trees that neither learn nor count them.
+
+        What neighbours' labels say without a node's own would give its own away: out-of-bag predictions of
+        nodes with the same neighbours are not held out.
+        """
+        P = np.zeros(self.Y.shape)
+        for fold in self.folds(_SET_FOLDS):
+            trees = self.fit(fold, self._size, n_estimators=_FOLD_TREES)
+            P[np.searchsorted(self.nodes, fold)] = trees.of_rows(self.nearby, fold)
+        return P
 
 
 @dataclass(frozen=True, eq=False)
 class SetTrees(Trees):
-    """Trees that read no missing cells."""
+    """Trees that read no missing cells; their columns are labels in ``label_order``."""
+
+    label_order: np.ndarray = field(default_factory=lambda: np.arange(0))
 
     def _predicted(self, D: np.ndarray) -> np.ndarray:
-        return super()._predicted(np.nan_to_num(D))
+        return super()._predicted(np.nan_to_num(D))[:, np.argsort(self.label_order)]
 
 
 @dataclass(frozen=True, eq=False)

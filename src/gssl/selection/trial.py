@@ -18,6 +18,8 @@ from gssl.selection.views import WIDTHS
 
 # relative to the mean squared length of rows
 PENALTIES = 10.0 ** np.arange(-2.5, 1.1, 0.5)
+# the constant column of an intercept, relative to the mean length of rows
+_CONSTANT = 1e3
 # maximum number of labels to evaluate candidates on
 MOST_EVALUATED = 1000
 # number of filters of the first view to try with other views, and of trials to repeat with other widths
@@ -136,7 +138,12 @@ def try_filter(
     start = perf_counter()
     U = tables.rows(kind, filter_, width, positions)
     penalties = relative * mean_square(U, labels.weights)
-    predicted = leave_one_out(U, labels.Y, penalties, labels.weights)
+    if labels.target.has_intercept:
+        # a large constant is as good as one without a penalty
+        constant = np.full((len(U), 1), _CONSTANT * np.sqrt(mean_square(U, labels.weights)))
+        predicted = leave_one_out(np.hstack([U, constant]), labels.Y, penalties, labels.weights)
+    else:
+        predicted = leave_one_out(U, labels.Y, penalties, labels.weights)
     smooth = not filter_.surprise
     judged = labels.target.judge(predicted, labels.Y, labels.weights, smooth=smooth)
     loss = -float(np.average(judged.logs, weights=labels.weights))

@@ -247,7 +247,7 @@ def why(model: Any, nodes: Any, *, problem: Any = None) -> "Explanations":
 
 def unwrapped(model: Any) -> Any:
     """Return the classifier inside a calibrated one; raise if the model no longer holds its inputs."""
-    refuse_label_sets(model, "why and audit")
+    refuse_label_sets(model, "this explanation")
     check_is_fitted(model)
     model = model.classifier_ if isinstance(model, CalibratedClassifier) else model
     kept = hasattr(model, "_fit_inputs")

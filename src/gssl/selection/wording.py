@@ -12,6 +12,8 @@ from gssl.selection.number_search import NumberSelection
 from gssl.selection.set_search import SetSelection
 from gssl.wording import write_number
 
+# fewer numbers promise more than they keep
+_MANY_NUMBERS = 100
 _NO_FEATURES = "There are no features that differ between nodes"
 
 
@@ -114,6 +116,8 @@ def explain_numbers(
         sentences = [f"{facts.n_numbers} known numbers are too few to say how good the predictions are."]
     elif not accuracy.beats_mean:
         sentences.append("This is no better than always answering the mean.")
+    if facts.compared and facts.n_numbers < _MANY_NUMBERS:
+        sentences.append("So few numbers promise too much: models were chosen on the same ones.")
     if facts.graph_gain is not None:
         gain, spread = facts.graph_gain
         what = "adds" if gain > 0 else "costs"
@@ -145,7 +149,7 @@ def explain_numbers(
 def explain_sets(selection: SetSelection, classes: np.ndarray) -> str:
     """Say how good label sets are on hidden labels, what the graph adds, and which models predict."""
     hidden, facts = selection.hidden, selection.facts
-    P, Y, known = selection.held_out, hidden.labels.Y > 0.5, hidden.known
+    P, Y, known = selection.held_out, hidden.truth > 0.5, hidden.known
     said = (selection.thresholds <= P) & known
     truth = Y & known
     both = (said & truth).sum(axis=0)
