@@ -12,6 +12,7 @@ from gssl.cli.run import Run
 from gssl.evaluation import graph_health, held_out_if_known
 from gssl.io import write_columns
 from gssl.io.table_writing import check_outputs
+from gssl.methods.regressor import GraphRegressor
 from gssl.report import health_table, suggestion_table
 from gssl.selection import NumberAudit, audit, learning_curve, suggestions, why
 from gssl.wording import counted
@@ -107,11 +108,14 @@ def _write(out: Path, columns: dict[str, list[Any]], terminal: Terminal) -> None
 
 
 def _say_labels_needed(model: Any, target: float, terminal: Terminal) -> None:
-    """Print how many more labels are needed for an accuracy, given in per cent."""
+    """Print how many more labels are needed for an accuracy, or numbers for R², given in per cent."""
+    numbers = isinstance(model, GraphRegressor)
     try:
         with terminal.stage("learning curve"):
-            curve = learning_curve(model, target / 100.0, held_out=held_out_if_known(model))
+            known = None if numbers else held_out_if_known(model)
+            curve = learning_curve(model, target / 100.0, held_out=known)
     except ValueError as error:
-        terminal.say(f"gssl cannot say how many labels {target:g} % needs: {error}")
+        what = f"numbers R² {target / 100.0:.2f}" if numbers else f"labels {target:g} %"
+        terminal.say(f"gssl cannot say how many {what} needs: {error}")
     else:
         terminal.say(curve.text())

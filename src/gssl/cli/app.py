@@ -318,7 +318,7 @@ def regress(out: Path, report: Path | None, save: Path | None, **given: Any) -> 
     "--target",
     type=click.FloatRange(1.0, 100.0),
     metavar="PERCENT",
-    help="Estimate how many more labels this accuracy needs, such as 85.",
+    help="Estimate how many more labels this accuracy needs, such as 85; of numbers, R² in per cent.",
 )
 @_OUT
 @options(_TIME_BUDGET, _MEMORY, _READING, _SEED, RUN_OPTIONS)

@@ -12,8 +12,8 @@ from gssl.evaluation import graph_health, node_map
 from gssl.evaluation.number_accuracy import NumberAccuracy
 from gssl.graph import check_adjacency
 from gssl.io import NumberPredictions, Problem, list_numbers
-from gssl.report.charts import Spec
-from gssl.report.document import Document, graph_facts, percent, write_document
+from gssl.report.charts import Spec, learning_band
+from gssl.report.document import Document, graph_facts, if_possible, percent, write_document
 from gssl.report.findings import MAX_ROWS
 from gssl.report.number_charts import (
     GRADIENT,
@@ -27,7 +27,7 @@ from gssl.report.number_charts import (
     size_bins,
 )
 from gssl.scale.progress import step
-from gssl.selection import Leaderboard
+from gssl.selection import Leaderboard, LearningCurve, learning_curve
 from gssl.selection.number_advice import DOUBTFUL, robust_deviations
 from gssl.selection.number_search import NumberScale
 from gssl.selection.suggestion import smoothed_signature
@@ -46,7 +46,7 @@ _SAME = 1e-6
 class NumberPage(Document):
     """The contents of a report of numbers; ``promised`` is the share that intervals should hold.
 
-    ``indices`` are the nodes on the map, and ``xy`` their positions.
+    ``indices`` are the nodes on the map, and ``xy`` their positions. Some models have no learning curve.
     """
 
     predictions: NumberPredictions
@@ -55,6 +55,7 @@ class NumberPage(Document):
     leaderboard: Leaderboard
     indices: np.ndarray
     xy: np.ndarray
+    learning_curve: LearningCurve | None = None
 
     @cached_property
     def accuracy(self) -> NumberAccuracy:
@@ -100,6 +101,7 @@ def write_numbers_page(model: Any, problem: Problem, path: str | Path, **about: 
         leaderboard=model.leaderboard_,
         indices=indices,
         xy=xy,
+        learning_curve=if_possible(learning_curve, model),
     )
     with step("writing the report"):
         write_number_page(path, page)
@@ -118,6 +120,7 @@ def write_number_page(path: str | Path, page: NumberPage) -> None:
     deviations = robust_deviations(page.scale.values(accuracy.truth) - page.scale.values(accuracy.predicted))
     ends = colour_ends(predictions.model_says, page.scale)
     score, error = accuracy.r_squared
+    curve = page.learning_curve
     write_document(
         path,
         "numbers.html",
@@ -134,6 +137,7 @@ def write_number_page(path: str | Path, page: NumberPage) -> None:
         intervals=interval_text(page),
         far=far_text(deviations),
         doubts=doubts(page, deviations),
+        numbers_needed="" if curve is None else curve.text(curve.next_target),
         unsure=least_certain(page),
         log=page.scale.log,
         gradient=", ".join(GRADIENT),
@@ -156,6 +160,8 @@ def draw(page: NumberPage, ends: np.ndarray) -> dict[str, Spec]:
     }
     if len(page.unknown):
         charts["numbers"] = number_histogram(page.unknown.model_says, drawn)
+    if page.learning_curve is not None:
+        charts["learning"] = learning_band(page.learning_curve)
     return charts
 
 
