@@ -11,6 +11,7 @@ from sklearn.metrics import average_precision_score
 
 import gssl
 from gssl.io import from_scipy, list_sets
+from gssl.methods.label_sets import is_label_sets
 
 N, KNOWN = 500, 250
 
@@ -89,6 +90,14 @@ def test_sets_of_names_frames_and_matrices_say_the_same(problem, model):
     frame = gssl.AutoClassifier(depth=4).fit(X, pd.DataFrame(Y, columns=names), adjacency=A)
     for other in (by_name, frame):
         np.testing.assert_allclose(other.label_distributions_, model.label_distributions_, atol=1e-8)
+
+
+def test_the_first_node_may_have_one_label():
+    assert is_label_sets([("a",), None, ("a", "b")])
+    assert is_label_sets([("a",), ("b",)])
+    assert not is_label_sets([["a"], ["b"]])
+    assert not is_label_sets([[1.0], [2.0]])
+    assert not is_label_sets(["a", "b"])
 
 
 def test_single_cells_may_be_unknown(problem):

@@ -31,13 +31,17 @@ def is_label_sets(y: Any) -> bool:
     shape = getattr(y, "shape", None)
     if shape is not None and len(shape) != 1:
         return len(shape) == 2 and shape[1] > 1
-    first = next((one for one in y if not is_missing(one)), None) if isinstance(y, Iterable) else None
-    if isinstance(first, set | frozenset):
-        return True
-    # lists and tuples of texts are sets, too; of numbers, they are rows of a matrix
-    if isinstance(first, tuple | list):
-        return len(first) != 1
-    return False
+    known = (one for one in y if not is_missing(one)) if isinstance(y, Iterable) else iter(())
+    first = next(known, None)
+    if not isinstance(first, tuple | list):
+        return isinstance(first, set | frozenset)
+    # lists and tuples of texts are sets, too; of numbers, they are rows of a matrix, or of one column
+    return _is_row(first) or any(isinstance(one, tuple | list) and _is_row(one) for one in known)
+
+
+def _is_row(one: tuple[Any, ...] | list[Any]) -> bool:
+    """Return whether a row has several labels, or is a tuple with the only label of a node."""
+    return len(one) != 1 or (isinstance(one, tuple) and isinstance(one[0], str))
 
 
 def read_label_sets(y: Any, n_nodes: int | None = None) -> tuple[np.ndarray, np.ndarray]:
