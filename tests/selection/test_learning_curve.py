@@ -9,7 +9,7 @@ from gssl.methods.labels import UNLABELLED
 from gssl.operators.field import field_mean, field_operator
 from gssl.selection import LearningCurve, learning_curve
 from gssl.selection.learning_curve import fit_power_laws, nested_order, subset_sizes
-from gssl.selection.measures import R_SQUARED, HiddenClasses, HiddenNumbers
+from gssl.selection.measures import R_SQUARED, JudgedClasses, JudgedNumbers
 
 
 def _problem(n=300, d=10, n_labelled=80, distance=1.2, seed=0):
@@ -160,12 +160,12 @@ def test_numbers_needed_are_those_of_the_equation():
 
 
 def test_losses_give_accuracy_and_r_squared():
-    classes = HiddenClasses(np.array([0, 1, 1]))
+    classes = JudgedClasses(np.array([0, 1, 1]))
     np.testing.assert_array_equal(classes.losses(np.eye(2)[[0, 0, 1]]), [0, 1, 0])
     X, A, y, _ = _numbers(n=100, n_known=40)
     for scale in ("linear", "log"):
         model = gssl.AutoRegressor(scale=scale, depth=2).fit(X, np.exp(y), adjacency=A)
-        hidden, truth = HiddenNumbers(model, np.arange(40)), np.exp(y[:40])
+        hidden, truth = JudgedNumbers(model, np.arange(40)), np.exp(y[:40])
         losses = hidden.losses(model.number_scale.values(model.held_out_)[:, None])
         expected = 1 - np.square(truth - model.held_out_).mean() / truth.var()
         assert 1 - losses.mean() / hidden.reference.mean() == pytest.approx(expected, abs=0.05)
@@ -176,7 +176,7 @@ def test_losses_give_accuracy_and_r_squared():
 def test_residuals_of_shown_numbers_are_spread_to_hidden_ones():
     X, A, y, _ = _numbers()
     model = gssl.AutoRegressor(depth=2).fit(X, y, adjacency=A)
-    hidden, shown = HiddenNumbers(model, np.arange(120)), np.arange(120) < 60
+    hidden, shown = JudgedNumbers(model, np.arange(120)), np.arange(120) < 60
     e = np.random.default_rng(0).standard_normal((60, 1))
     known, values = np.zeros((600, 1), dtype=bool), np.zeros((600, 1))
     known[:60], values[:60] = True, e

@@ -16,7 +16,7 @@ from gssl.operators import small_algebra
 from gssl.selection.auto import AutoClassifier
 from gssl.selection.auto_regressor import AutoRegressor
 from gssl.selection.ensemble import FittedEnsemble
-from gssl.selection.measures import ACCURACY, Hidden, HiddenClasses, HiddenNumbers, Measure
+from gssl.selection.measures import ACCURACY, JudgedAnswers, JudgedClasses, JudgedNumbers, Measure
 from gssl.selection.why import unwrapped
 
 # number of draws, and of nested subsets per draw, with logarithmically spaced sizes
@@ -200,7 +200,7 @@ def learning_curve(
     """
     if target is not None:
         target = check_target(target)
-    model = unwrapped(model)
+    model = unwrapped(model, "learning_curve")
     average: FittedEnsemble | None = getattr(model, "_fitted_average", None)
     if not isinstance(model, AutoClassifier | AutoRegressor) or average is None:
         raise ValueError(
@@ -227,11 +227,13 @@ def learning_curve(
     return curve if held_out is None or not held_out.tells else curve.moved_to(held_out.accuracy)
 
 
-def _hidden_answers(model: AutoClassifier | AutoRegressor, codes: np.ndarray, part: np.ndarray) -> Hidden:
+def _hidden_answers(
+    model: AutoClassifier | AutoRegressor, codes: np.ndarray, part: np.ndarray
+) -> JudgedAnswers:
     """Return the known answers of which some are hidden."""
     if isinstance(model, AutoRegressor):
-        return HiddenNumbers(model, np.flatnonzero(model.fit_codes != UNLABELLED)[part])
-    return HiddenClasses(codes[part])
+        return JudgedNumbers(model, np.flatnonzero(model.fit_codes != UNLABELLED)[part])
+    return JudgedClasses(codes[part])
 
 
 def _held_out_score(model: AutoRegressor) -> float:
@@ -271,7 +273,11 @@ def nested_order(codes: np.ndarray, keys: np.ndarray, rng: np.random.Generator) 
 
 
 def _subset_losses(
-    average: FittedEnsemble, part: np.ndarray, hidden: Hidden, sizes: np.ndarray, rng: np.random.Generator
+    average: FittedEnsemble,
+    part: np.ndarray,
+    hidden: JudgedAnswers,
+    sizes: np.ndarray,
+    rng: np.random.Generator,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Fit subsets; return the losses and a mask of shown labels, by draw, size and label."""
     m, labels = len(part), average.labels.part(part)

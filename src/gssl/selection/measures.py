@@ -55,7 +55,7 @@ R_SQUARED = Measure(
 )
 
 
-class Hidden(ABC):
+class JudgedAnswers(ABC):
     """Known answers that are hidden in turn: a score is one minus the ratio of losses and ``reference``.
 
     ``reference`` are the losses of one answer for all; ``codes`` are the groups that subsets draw from.
@@ -76,7 +76,7 @@ class Hidden(ABC):
         return np.zeros((len(shown), 1))
 
 
-class HiddenClasses(Hidden):
+class JudgedClasses(JudgedAnswers):
     """Classes, which are predicted or missed, so that the score is accuracy."""
 
     measure = ACCURACY
@@ -88,7 +88,7 @@ class HiddenClasses(Hidden):
         return np.asarray(scores.argmax(axis=-1) != self.codes, dtype=np.float64)
 
 
-class HiddenNumbers(Hidden):
+class JudgedNumbers(JudgedAnswers):
     """Numbers with squared errors, so that the score is R²; scores are standardised values."""
 
     measure = R_SQUARED
