@@ -201,9 +201,9 @@ def test_wrong_labels_get_one_sentence(problem):
 
 
 def test_tools_for_one_class_say_so(model):
-    for tool in (gssl.why, gssl.audit, gssl.suggest):
+    for tool in (lambda: gssl.why(model, 0), lambda: gssl.selection.learning_curve(model)):
         with pytest.raises(ValueError, match="supports one class per node"):
-            tool(model, *([0] if tool is gssl.why else []))
+            tool()
 
 
 def test_a_notebook_shows_the_labels(model):
