@@ -170,6 +170,16 @@ def test_a_saved_model_predicts_its_own_graph_and_new_nodes(graph, numbers, regr
             assert rows[node]["value"] == fitted[node]["value"]
 
 
+def test_suggest_says_how_many_more_numbers_reach_r_squared(graph, numbers, run):
+    given = ["suggest", "--numbers", *WHERE, "--out", "s.csv", "--target"]
+    assert "R² 0.50 is reached already." in run(*given, "50").stdout
+    many = run(*given, "99.9").stdout
+    assert re.search(r"With 20 numbers R² is about [01]\.\d\d .* Another 50 numbers would add about", many)
+    graph.write("v.csv", ["id", "value"], [(node, numbers[node]) for node in graph.ids[:12]])
+    few = run(*given, "80").stdout
+    assert "gssl cannot say how many numbers R² 0.80 needs: 12 known nodes are too few" in few
+
+
 def test_a_model_of_numbers_has_no_classes(regress, refused):
     regress("--save", "m.gssl")
     given = ["predict", "--model", "m.gssl", "--edges", "e.csv", "--features", "f.csv", "--out", "q.csv"]

@@ -43,6 +43,13 @@ def test_influences_times_targets_are_scores(rows):
         np.testing.assert_allclose(H @ Y, new @ fit.coefficients(Y), atol=1e-10)
 
 
+def test_residuals_are_those_of_leave_one_out(rows):
+    U, Y, w = rows
+    for weights in (None, w):
+        left_out = leave_one_out(U, Y, np.array([0.3]), weights)[0]
+        np.testing.assert_allclose(Ridge(U, 0.3, weights).residuals(Y), Y - left_out, atol=1e-8)
+
+
 def test_the_inverse_is_that_of_the_normal_equations(rows):
     U, _, w = rows
     G = U.T @ (w[:, None] * U) + 0.3 * np.eye(U.shape[1])

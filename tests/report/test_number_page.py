@@ -12,6 +12,7 @@ from tests.browser import open_tabs, start_browser
 
 import gssl
 from gssl.io import from_scipy
+from gssl.selection import learning_curve
 
 pytest.importorskip("vl_convert")
 DRAWN = "[...document.querySelectorAll('[data-chart]')].every(e => e.dataset.drawn === 'yes')"
@@ -78,7 +79,7 @@ def test_the_first_screen_tells_how_good_hidden_numbers_are_predicted(fitted):
     assert "no better than" not in top
     # widths of intervals may be equal
     assert [name for name in re.findall(r'<section id="(\w+)"', html) if name != "unsure"] == [
-        "accuracy", "numbers", "doubts", "map", "graph", "models", "run",
+        "accuracy", "numbers", "doubts", "learning", "map", "graph", "models", "run",
     ]  # fmt: skip
     assert model.explain_ in section(html, "graph")
     assert "Edges within a class" not in html
@@ -103,6 +104,18 @@ def test_wrong_numbers_are_to_be_checked_with_their_deviations(fitted):
         f"{abs(problem.y[node] - model.transduction_[node]) / deviation:.1f}",
     ]
     assert "given numbers are more than 4 deviations" in section(html, "doubts")
+
+
+def test_the_learning_curve_tells_how_many_more_numbers(fitted):
+    _, model, html = fitted
+    curve = learning_curve(model)
+    assert curve.text(curve.next_target) in section(html, "learning")
+    drawn = charts_of(html)["learning"]
+    assert drawn["layer"][0]["encoding"]["x"]["title"] == "numbers"
+    assert drawn["layer"][0]["encoding"]["y"]["title"] == "R²"
+    rows = drawn["datasets"]["rows"]
+    assert rows[-1]["accuracy"] > rows[0]["accuracy"]
+    assert all(row["low"] <= row["accuracy"] <= row["high"] for row in rows)
 
 
 def test_intervals_are_compared_with_what_they_promise(fitted):
@@ -243,5 +256,5 @@ def test_hostile_names_are_shown_in_a_browser_and_never_run(hostile, width, sche
             tab = open_tab(path.as_uri(), width, scheme)
             tab.wait_for_function(DRAWN, timeout=60_000)
             assert tab.evaluate("document.documentElement.scrollWidth") <= width
-            assert tab.locator("[data-chart] svg").count() == len(charts_of(html)) == 4
+            assert tab.locator("[data-chart] svg").count() == len(charts_of(html)) == 5
             assert tab.locator("img").count() == 0

@@ -11,6 +11,7 @@ from sklearn.metrics import average_precision_score
 
 import gssl
 from gssl.io import from_scipy, list_sets
+from gssl.methods.label_sets import is_label_sets
 
 N, KNOWN = 500, 250
 
@@ -89,6 +90,14 @@ def test_sets_of_names_frames_and_matrices_say_the_same(problem, model):
     frame = gssl.AutoClassifier(depth=4).fit(X, pd.DataFrame(Y, columns=names), adjacency=A)
     for other in (by_name, frame):
         np.testing.assert_allclose(other.label_distributions_, model.label_distributions_, atol=1e-8)
+
+
+def test_the_first_node_may_have_one_label():
+    assert is_label_sets([("a",), None, ("a", "b")])
+    assert is_label_sets([("a",), ("b",)])
+    assert not is_label_sets([["a"], ["b"]])
+    assert not is_label_sets([[1.0], [2.0]])
+    assert not is_label_sets(["a", "b"])
 
 
 def test_single_cells_may_be_unknown(problem):
@@ -193,9 +202,9 @@ def test_wrong_labels_get_one_sentence(problem):
 
 
 def test_tools_for_one_class_say_so(model):
-    for tool in (gssl.why, gssl.audit, gssl.suggest):
+    for tool in (lambda: gssl.why(model, 0), lambda: gssl.selection.learning_curve(model)):
         with pytest.raises(ValueError, match="supports one class per node"):
-            tool(model, *([0] if tool is gssl.why else []))
+            tool()
 
 
 def test_a_notebook_shows_the_labels(model):
@@ -262,7 +271,7 @@ def test_a_copy_is_saved_whole(problem, model, tmp_path):
 
 
 def test_cells_that_were_not_given_are_those_of_the_model(problem):
-    X, A, truth, Y = problem
+    X, A, _, Y = problem
     gaps = Y.copy()
     gaps[:KNOWN, 1] = np.where(np.arange(KNOWN) < 20, np.nan, gaps[:KNOWN, 1])
     fitted = gssl.AutoClassifier(depth=2).fit(X, gaps, adjacency=A)

@@ -6,8 +6,10 @@ from scipy.sparse import csr_array
 
 import gssl
 from gssl.methods.labels import UNLABELLED
+from gssl.operators.field import field_mean, field_operator
 from gssl.selection import LearningCurve, learning_curve
 from gssl.selection.learning_curve import fit_power_laws, nested_order, subset_sizes
+from gssl.selection.measures import R_SQUARED, JudgedClasses, JudgedNumbers
 
 
 def _problem(n=300, d=10, n_labelled=80, distance=1.2, seed=0):
@@ -20,10 +22,20 @@ def _problem(n=300, d=10, n_labelled=80, distance=1.2, seed=0):
     return X, csr_array((A | A.T).astype(float)), y, truth
 
 
-def _exact(a, b, c, target=None, n_labels=100):
+def _exact(a, b, c, target=None, n_labels=100, **more):
     return LearningCurve(
-        n_labels, 1_000_000, np.array([10]), np.array([0.5]), target, np.tile([a, b, c], (50, 1))
+        n_labels, 1_000_000, np.array([10]), np.array([0.5]), target, np.tile([a, b, c], (50, 1)), **more
     )
+
+
+def _numbers(n=600, n_known=120, seed=0, noise=0.5):
+    """Return features, the graph of near places, and numbers that depend on both, some of them known."""
+    rng = np.random.default_rng(seed)
+    place, X = rng.random((n, 2)), rng.standard_normal((n, 20))
+    distance = np.linalg.norm(place[:, None] - place, axis=2)
+    A = csr_array(((distance < np.sqrt(6 / (n * np.pi))) & (distance > 0)).astype(float))
+    truth = X @ rng.standard_normal(20) / 4 + np.sin(4 * place[:, 0]) + noise * rng.standard_normal(n)
+    return X, A, np.where(np.arange(n) < n_known, truth, np.nan), truth
 
 
 @pytest.mark.parametrize(("a", "b", "c"), [(0.9, 1.0, 0.5), (0.7, 2.0, 1.0)])
@@ -131,3 +143,73 @@ def test_of_many_labels_a_part_draws_the_curve(monkeypatch):
     assert part.sizes[-1] == 60 < whole.sizes[-1]
     _, low, high = part.at(200)
     assert low <= whole.at(200)[0] <= high
+
+
+def test_numbers_needed_are_those_of_the_equation():
+    curve = _exact(0.9, 1.0, 0.5, measure=R_SQUARED)
+    assert "R² 0.85 needs about 300 more numbers (300 to 300)." in curve.text(0.85)
+    assert "With 100 numbers R² is about 0.80 (0.80 to 0.80)." in curve.text()
+    assert "R² 0.80 is reached already" in curve.text(0.8)
+    assert "R² 0.95 is not reachable: R² levels off near 0.90" in curve.text(0.95)
+    assert "Another 300 numbers would add about 0.050." in curve.text(more=300)
+    assert curve.to_dict() == {"numbers": [10], "R²": [0.5]}
+    # R² has no least value, but a target has
+    worse = _exact(0.9, 20.0, 0.5, measure=R_SQUARED)
+    assert worse.at(100) == pytest.approx((-1.1, -1.1, -1.1))
+    assert worse.next_target == 0.05
+
+
+def test_losses_give_accuracy_and_r_squared():
+    classes = JudgedClasses(np.array([0, 1, 1]))
+    np.testing.assert_array_equal(classes.losses(np.eye(2)[[0, 0, 1]]), [0, 1, 0])
+    X, A, y, _ = _numbers(n=100, n_known=40)
+    for scale in ("linear", "log"):
+        model = gssl.AutoRegressor(scale=scale, depth=2).fit(X, np.exp(y), adjacency=A)
+        hidden, truth = JudgedNumbers(model, np.arange(40)), np.exp(y[:40])
+        losses = hidden.losses(model.number_scale.values(model.held_out_)[:, None])
+        expected = 1 - np.square(truth - model.held_out_).mean() / truth.var()
+        assert 1 - losses.mean() / hidden.reference.mean() == pytest.approx(expected, abs=0.05)
+        # what is far beyond the known numbers is cut off
+        assert np.isfinite(hidden.losses(np.full((40, 1), 1e9))).all()
+
+
+def test_residuals_of_shown_numbers_are_spread_to_hidden_ones():
+    X, A, y, _ = _numbers()
+    model = gssl.AutoRegressor(depth=2).fit(X, y, adjacency=A)
+    hidden, shown = JudgedNumbers(model, np.arange(120)), np.arange(120) < 60
+    e = np.random.default_rng(0).standard_normal((60, 1))
+    known, values = np.zeros((600, 1), dtype=bool), np.zeros((600, 1))
+    known[:60], values[:60] = True, e
+    assert 0 < hidden.reach < 1
+    field = field_mean(field_operator(A), values, known, hidden.reach / (1.0 - hidden.reach))
+    np.testing.assert_allclose(hidden.spread(e, shown), field[:120], atol=1e-7)
+
+
+def test_the_curve_of_numbers_holds_what_more_numbers_bring():
+    X, A, y, truth = _numbers()
+    model = gssl.AutoRegressor(depth=2).fit(X, y, adjacency=A)
+    curve = learning_curve(model, 0.99)
+    assert (curve.n_labels, curve.n_nodes, curve.measure) == (120, 600, R_SQUARED)
+    assert curve.accuracy[-1] > curve.accuracy[0]
+    known = ~np.isnan(y)
+    shown = 1 - np.square(truth - model.transduction_)[known].mean() / truth[known].var()
+    assert curve.at(120)[0] == pytest.approx(shown, abs=0.02)
+    assert (curve.samples == learning_curve(model, 0.99).samples).all()
+    more = gssl.AutoRegressor(depth=2).fit(X, np.where(np.arange(600) < 360, truth, np.nan), adjacency=A)
+    found = 1 - np.square(truth - more.transduction_)[360:].mean() / truth.var()
+    _, low, high = curve.at(360)
+    assert low <= found <= high
+    assert high - low < 0.4
+
+
+def test_a_saved_regressor_has_the_same_curve(tmp_path):
+    X, A, y, _ = _numbers(n=200, n_known=60)
+    model = gssl.AutoRegressor(depth=2).fit(X, y, adjacency=A)
+    gssl.save(model, tmp_path / "m.gssl", problem=True)
+    again = learning_curve(gssl.load(tmp_path / "m.gssl"))
+    np.testing.assert_allclose(again.accuracy, learning_curve(model).accuracy, atol=1e-6)
+    few = gssl.AutoRegressor(depth=2).fit(X, np.where(np.arange(200) < 15, y, np.nan), adjacency=A)
+    with pytest.raises(
+        ValueError, match="15 known nodes are too few for a learning curve: label at least 20"
+    ):
+        learning_curve(few)

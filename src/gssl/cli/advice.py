@@ -12,8 +12,9 @@ from gssl.cli.run import Run
 from gssl.evaluation import graph_health, held_out_if_known
 from gssl.io import write_columns
 from gssl.io.table_writing import check_outputs
+from gssl.methods.regressor import GraphRegressor
 from gssl.report import health_table, suggestion_table
-from gssl.selection import NumberAudit, audit, learning_curve, suggestions, why
+from gssl.selection import Audit, NumberAudit, SetAudit, audit, learning_curve, suggestions, why
 from gssl.wording import counted
 
 _SHOWN = 10
@@ -24,14 +25,14 @@ def run_check(run: Run) -> None:
     terminal = run.terminal
     terminal.plan = ("reading", run.choice.stage)
     model, problem = run.prepare()
-    X, numbers = problem.features, run.inputs.answers == "numbers"
-    # numbers have no classes to count
-    y = np.array(["a number" if known else None for known in problem.given]) if numbers else problem.y
+    X, classes = problem.features, run.inputs.answers == "classes"
+    # numbers and sets have no classes to count
+    y = problem.y if classes else np.array(["known" if known else None for known in problem.given])
     health = graph_health(problem.adjacency, y, None if X is None else X.shape[1])
-    if numbers:
+    if not classes:
         health = replace(health, homophily=None, label_counts={})
     terminal.out.print(health_table(health))
-    if len(health.label_counts) < 2 and not numbers:
+    if len(health.label_counts) < 2 and classes:
         terminal.say(
             "Without labels of two classes, gssl cannot say whether the graph helps: "
             + ("give --labels." if run.inputs.labels is None else "label more nodes.")
@@ -82,12 +83,13 @@ def run_audit(run: Run, out: Path, saved: Path | None) -> None:
         report = audit(model, problem=problem)
     _write(out, report.columns(), terminal)
     n_left = int(problem.given.sum()) - len(report)
-    if n_left:
+    if isinstance(report, Audit) and n_left:
         are = "is" if n_left == 1 else "are"
         terminal.note(f"{counted(n_left, 'label')} {are} the only one of a class and cannot be judged")
     terminal.say_lines(report.text(_SHOWN))
     terminal.say(report.summary)
     what = "numbers" if isinstance(report, NumberAudit) else "labels"
+    what = "doubtful cells" if isinstance(report, SetAudit) else what
     terminal.say(f"{len(report):,} {what}, the most doubtful first: {out}")
     terminal.finish()
 
@@ -107,11 +109,14 @@ def _write(out: Path, columns: dict[str, list[Any]], terminal: Terminal) -> None
 
 
 def _say_labels_needed(model: Any, target: float, terminal: Terminal) -> None:
-    """Print how many more labels are needed for an accuracy, given in per cent."""
+    """Print how many more labels are needed for an accuracy, or numbers for R², given in per cent."""
+    numbers, several = isinstance(model, GraphRegressor), hasattr(model, "label_sets_")
     try:
         with terminal.stage("learning curve"):
-            curve = learning_curve(model, target / 100.0, held_out=held_out_if_known(model))
+            known = None if numbers or several else held_out_if_known(model)
+            curve = learning_curve(model, target / 100.0, held_out=known)
     except ValueError as error:
-        terminal.say(f"gssl cannot say how many labels {target:g} % needs: {error}")
+        what = f"numbers R² {target / 100.0:.2f}" if numbers else f"labels {target:g} %"
+        terminal.say(f"gssl cannot say how many {what} needs: {error}")
     else:
         terminal.say(curve.text())

@@ -129,6 +129,12 @@ _NUMBERS = click.option(
     default="classes",
     help="The labels are numbers, as for gssl regress.",
 )
+_SEVERAL = click.option(
+    "--several",
+    "answers",
+    flag_value="sets",
+    help="Nodes may have several labels, each in a row of --labels, as for gssl classify --several.",
+)
 _METHOD = click.option("--method", type=click.Choice(_METHODS), default="auto", show_default=True)
 _OUT = click.option("--out", type=UserPath(), required=True, help="Output: .csv, .tsv, .parquet or .jsonl.")
 _ABSTAIN = click.option(
@@ -320,13 +326,13 @@ def regress(out: Path, report: Path | None, save: Path | None, **given: Any) -> 
 
 
 @app.command()
-@options(_GRAPH, _LABELS, _NUMBERS, _FEATURES, _METHOD, _MODEL)
+@options(_GRAPH, _LABELS, _NUMBERS, _SEVERAL, _FEATURES, _METHOD, _MODEL)
 @click.option("--n", type=click.IntRange(min=1), default=20, show_default=True, help="Number of nodes.")
 @click.option(
     "--target",
     type=click.FloatRange(1.0, 100.0),
     metavar="PERCENT",
-    help="Estimate how many more labels this accuracy needs, such as 85.",
+    help="Estimate how many more labels this accuracy needs, such as 85; of numbers, R² in per cent.",
 )
 @_OUT
 @options(_TIME_BUDGET, _MEMORY, _READING, _SEED, RUN_OPTIONS)
@@ -367,7 +373,7 @@ def why(ids: tuple[str, ...], model: Path | None, **given: Any) -> None:
 
 
 @app.command()
-@options(_GRAPH, _LABELS, _NUMBERS, _FEATURES, _METHOD, _MODEL, _OUT, _READING, _SEED, RUN_OPTIONS)
+@options(_GRAPH, _LABELS, _NUMBERS, _SEVERAL, _FEATURES, _METHOD, _MODEL, _OUT, _READING, _SEED, RUN_OPTIONS)
 def audit(out: Path, model: Path | None, **given: Any) -> None:
     """Find given labels that look wrong.
 
@@ -460,7 +466,7 @@ def embed(depth: int | None, dimensions: str, out: Path, **given: Any) -> None:
 
 
 @app.command()
-@options(_GRAPH, _LABELS, _NUMBERS, _FEATURES, _TIME_BUDGET, _MEMORY, _READING, RUN_OPTIONS)
+@options(_GRAPH, _LABELS, _NUMBERS, _SEVERAL, _FEATURES, _TIME_BUDGET, _MEMORY, _READING, RUN_OPTIONS)
 def check(**given: Any) -> None:
     """Check a graph, and say whether it helps.
 

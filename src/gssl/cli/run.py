@@ -161,6 +161,8 @@ class Run:
         """Return the unfitted estimator: a regressor if the labels are numbers."""
         choice = self.choice
         if self.inputs.answers == "sets":
+            if choice.method != "auto":
+                raise ValueError(f"--method {choice.method} predicts one label: leave it out.")
             return AutoClassifier(time_budget=choice.time_budget)
         if self.inputs.answers != "numbers":
             return choice.model()

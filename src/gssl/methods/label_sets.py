@@ -43,6 +43,8 @@ def has_sets(y: Any) -> bool:
     nested = [one for one in y if isinstance(one, set | frozenset | tuple | list)]
     if any(isinstance(one, set | frozenset) for one in nested):
         return True
+    if all(isinstance(one, list) and len(one) == 1 for one in nested):
+        return False  # a column
     texts = any(isinstance(value, str) for one in nested for value in one)
     # in an array of objects, every tuple is a set; rows of a matrix have one length
     return bool(nested) and (texts or isinstance(y, np.ndarray) or len({len(one) for one in nested}) > 1)

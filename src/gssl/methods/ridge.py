@@ -73,6 +73,17 @@ class Ridge:
         Y = self._weighted(Y.astype(self._V.dtype, copy=False))
         return np.asarray(self._V.T @ self._solve(Y) if self._dual else self._solve(self._V.T @ Y))
 
+    def residuals(self, Y: np.ndarray) -> np.ndarray:
+        """Return what predictions without each row miss, as :func:`leave_one_out` for one penalty."""
+        V, Y = self._V, self._weighted(Y)
+        if self._dual:
+            inverse = self._solve(np.eye(len(V)))
+            rest = np.asarray((inverse @ Y) / np.diag(inverse)[:, None])
+        else:
+            leverage = (V * self._solve(V.T).T).sum(axis=1)
+            rest = (Y - V @ self._solve(V.T @ Y)) / np.maximum(1.0 - leverage, 1e-12)[:, None]
+        return rest if self._roots is None else rest / self._roots
+
     def inverse_times(self, B: np.ndarray) -> np.ndarray:
         r"""Return :math:`(U^\top D U + \lambda I)^{-1} B`: how W moves with the gradients B of a row."""
         if self._dual:

@@ -142,7 +142,8 @@ def reliability_curve(bins: Sequence[Bin]) -> Spec:
 
 
 def learning_band(learned: LearningCurve) -> Spec:
-    """Draw accuracy against the number of labels, with uncertainty, up to four times the given number."""
+    """Draw accuracy, or R², against the number of answers, with uncertainty, up to four times the given."""
+    measure, (axis, one) = learned.measure, learned.measure.formats
     numbers = np.unique(
         np.geomspace(learned.sizes[0], min(4 * learned.n_labels, learned.n_nodes), 40).astype(int)
     )
@@ -150,16 +151,17 @@ def learning_band(learned: LearningCurve) -> Spec:
         {"n": int(n), "accuracy": a, "low": low, "high": high}
         for n, (a, low, high) in ((n, learned.at(n)) for n in numbers)
     ]
-    x = field("n", "labels", scale={"type": "log", "nice": False}, axis={"grid": False, "format": ",d"})
-    y: Spec = {"scale": {"zero": False}, "axis": {"format": ".0%"}}
+    log: Spec = {"type": "log", "nice": False}
+    x = field("n", measure.answers, scale=log, axis={"grid": False, "format": ",d"})
+    y: Spec = {"scale": {"zero": False}, "axis": {"format": axis}}
     band = layer(
         {"type": "area", "color": ACCENT, "opacity": 0.16},
         x=x,
-        y=field("low", "accuracy", **y),
+        y=field("low", measure.name, **y),
         y2={"field": "high"},
     )
     line = layer(
-        {"type": "line", "color": ACCENT, "strokeWidth": 2}, x=x, y=field("accuracy", "accuracy", **y)
+        {"type": "line", "color": ACCENT, "strokeWidth": 2}, x=x, y=field("accuracy", measure.name, **y)
     )
     measured = [
         {"n": int(n), "accuracy": float(a)} for n, a in zip(learned.sizes, learned.accuracy, strict=True)
@@ -167,8 +169,8 @@ def learning_band(learned: LearningCurve) -> Spec:
     dots = layer(
         {"type": "circle", "color": ACCENT, "size": 46, "opacity": 1},
         x=x,
-        y=field("accuracy", "accuracy", **y),
-        tooltip=[field("n", "labels", format=",d"), field("accuracy", "accuracy", format=".1%")],
+        y=field("accuracy", measure.name, **y),
+        tooltip=[field("n", measure.answers, format=",d"), field("accuracy", measure.name, format=one)],
     ) | {"data": {"values": measured}}
     now = layer({"type": "rule", "color": "currentColor", "strokeDash": [4, 4], "opacity": 0.6}, x=x) | {
         "data": {"values": [{"n": learned.n_labels}]}

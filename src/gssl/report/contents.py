@@ -25,7 +25,7 @@ from gssl.io import Labels, Predictions, Problem, list_predictions, read_labels
 from gssl.io.problem import is_problem_of_fit
 from gssl.methods.label_sets import refuse_label_sets
 from gssl.methods.regressor import GraphRegressor
-from gssl.report.document import check_extra
+from gssl.report.document import check_extra, if_possible
 from gssl.report.number_page import write_numbers_page
 from gssl.report.page import MapPoint, Page, write_page
 from gssl.scale.progress import note, report_progress, step
@@ -142,8 +142,8 @@ def write_report(
         )
         explained = [*doubted, *(pick.node for pick in picks[:_EXPLAINED])]
         # some methods cannot be explained, and some have no learning curve
-        reasons = _if_possible(why, model, explained)
-        curve = _if_possible(learning_curve, model, held_out=known)
+        reasons = if_possible(why, model, explained)
+        curve = if_possible(learning_curve, model, held_out=known)
     # computing the losses of the iterations takes as long as the fit
     small = X is not None and np.prod(X.shape) <= _MAX_EMBEDDING_SIZE
     page = Page(
@@ -185,14 +185,6 @@ def _held_out(model: Any, problem: Problem) -> HeldOut | None:
             # too few labels to hide any: the report shows no estimate
             note(f"no accuracy estimate: {error}")
             return None
-
-
-def _if_possible(compute: Any, *inputs: Any, **options: Any) -> Any:
-    """Return the result of a function, or None if it raises ValueError."""
-    try:
-        return compute(*inputs, **options)
-    except ValueError:
-        return None
 
 
 def _map_rows(model: Any, problem: Problem, signature: np.ndarray) -> np.ndarray:

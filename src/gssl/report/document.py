@@ -136,6 +136,14 @@ def _json(value: Any) -> str:
     return text
 
 
+def if_possible(compute: Any, *inputs: Any, **options: Any) -> Any:
+    """Return the result of a function, or None if it raises ValueError."""
+    try:
+        return compute(*inputs, **options)
+    except ValueError:
+        return None
+
+
 def graph_facts(health: Health, answer: str) -> list[tuple[str, str, str]]:
     """Return the name, value and remark of facts about a graph; an ``answer`` is a label or a number."""
     degrees = health.degrees

@@ -12,8 +12,8 @@ from gssl.evaluation import graph_health, node_map
 from gssl.evaluation.number_accuracy import NumberAccuracy
 from gssl.graph import check_adjacency
 from gssl.io import NumberPredictions, Problem, list_numbers
-from gssl.report.charts import Spec
-from gssl.report.document import Document, graph_facts, percent, write_document
+from gssl.report.charts import Spec, learning_band
+from gssl.report.document import Document, graph_facts, if_possible, percent, write_document
 from gssl.report.findings import MAX_ROWS
 from gssl.report.number_charts import (
     GRADIENT,
@@ -27,7 +27,7 @@ from gssl.report.number_charts import (
     size_bins,
 )
 from gssl.scale.progress import step
-from gssl.selection import Leaderboard
+from gssl.selection import Leaderboard, LearningCurve, learning_curve
 from gssl.selection.number_advice import DOUBTFUL, robust_deviations
 from gssl.selection.number_search import NumberScale
 from gssl.selection.suggestion import smoothed_signature
@@ -48,7 +48,7 @@ class NumberPage(Document):
 
     ``deviations`` say how far the given numbers are from what the model says without them.
 
-    ``indices`` are the nodes on the map, and ``xy`` their positions.
+    ``indices`` are the nodes on the map, and ``xy`` their positions. Some models have no learning curve.
     """
 
     predictions: NumberPredictions
@@ -58,6 +58,7 @@ class NumberPage(Document):
     leaderboard: Leaderboard
     indices: np.ndarray
     xy: np.ndarray
+    learning_curve: LearningCurve | None = None
 
     @cached_property
     def accuracy(self) -> NumberAccuracy:
@@ -104,6 +105,7 @@ def write_numbers_page(model: Any, problem: Problem, path: str | Path, **about: 
         leaderboard=model.leaderboard_,
         indices=indices,
         xy=xy,
+        learning_curve=if_possible(learning_curve, model),
     )
     with step("writing the report"):
         write_number_page(path, page)
@@ -122,6 +124,7 @@ def write_number_page(path: str | Path, page: NumberPage) -> None:
     deviations = page.deviations
     ends = colour_ends(predictions.model_says, page.scale)
     score, error = accuracy.r_squared
+    curve = page.learning_curve
     write_document(
         path,
         "numbers.html",
@@ -138,6 +141,7 @@ def write_number_page(path: str | Path, page: NumberPage) -> None:
         intervals=interval_text(page),
         far=far_text(deviations),
         doubts=doubts(page, deviations),
+        numbers_needed="" if curve is None else curve.text(curve.next_target),
         unsure=least_certain(page),
         log=page.scale.log,
         gradient=", ".join(GRADIENT),
@@ -160,6 +164,8 @@ def draw(page: NumberPage, ends: np.ndarray) -> dict[str, Spec]:
     }
     if len(page.unknown):
         charts["numbers"] = number_histogram(page.unknown.model_says, drawn)
+    if page.learning_curve is not None:
+        charts["learning"] = learning_band(page.learning_curve)
     return charts
 
 

@@ -13,7 +13,15 @@ from gssl.selection.leaderboard import Entry, Leaderboard
 from gssl.selection.learning_curve import LearningCurve, learning_curve
 from gssl.selection.number_advice import NumberAudit, NumberExplanation
 from gssl.selection.picture import Voice
-from gssl.selection.suggestion import NumberSuggestion, Suggestion, Suggestions, suggest, suggestions
+from gssl.selection.set_advice import SetAudit
+from gssl.selection.suggestion import (
+    NumberSuggestion,
+    SetSuggestion,
+    Suggestion,
+    Suggestions,
+    suggest,
+    suggestions,
+)
 from gssl.selection.why import Explanation, Explanations, why
 
 __all__ = [
@@ -31,6 +39,8 @@ __all__ = [
     "NumberAudit",
     "NumberExplanation",
     "NumberSuggestion",
+    "SetAudit",
+    "SetSuggestion",
     "Suggestion",
     "Suggestions",
     "Voice",

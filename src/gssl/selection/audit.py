@@ -17,6 +17,7 @@ from gssl.operators import small_algebra
 from gssl.selection.auto import AutoClassifier
 from gssl.selection.ensemble import FittedEnsemble
 from gssl.selection.number_advice import audit_numbers
+from gssl.selection.set_advice import audit_sets
 from gssl.selection.why import unwrapped
 
 # rounds of reweighting: labels that look wrong count less in the next round
@@ -151,7 +152,9 @@ def audit(model: Any, changes: int = 20, *, held_out: HeldOut | None = None, pro
     .. math:: \prod_i (1 - \varepsilon)\, p_{i y_i}(t) + \tfrac{\varepsilon}{c - 1} (1 - p_{i y_i}(t)).
 
     For other models, labels are hidden fold by fold and ranked in the same way, without reweighting. The
-    numbers of a regressor are ranked by how many deviations they are away from predictions without them.
+    numbers of a regressor are ranked by how many deviations they are away from predictions without them. Of
+    several labels per node, both given labels and missing ones are ranked, by the probability that they are
+    wrong.
 
     Parameters
     ----------
@@ -167,7 +170,7 @@ def audit(model: Any, changes: int = 20, *, held_out: HeldOut | None = None, pro
 
     Returns
     -------
-    Audit, or NumberAudit for a regressor
+    Audit, NumberAudit for a regressor, or SetAudit for several labels per node
 
     Examples
     --------
@@ -183,6 +186,8 @@ def audit(model: Any, changes: int = 20, *, held_out: HeldOut | None = None, pro
     """
     if isinstance(model, GraphRegressor):
         return audit_numbers(model, problem)
+    if hasattr(model, "label_sets_"):
+        return audit_sets(model.label_sets_, problem)
     if isinstance(changes, bool) or not isinstance(changes, int | np.integer) or changes < 0:
         raise ValueError(f"changes is a number of labels, a whole number from 0 on, not {changes!r}.")
     ids = ids_of_fit(model, problem)

@@ -1,4 +1,4 @@
-"""Learning curves: accuracy against the number of labels, and how many labels a target needs."""
+"""Learning curves: accuracy, or R², against the number of known answers, and how many a target needs."""
 
 from dataclasses import dataclass, replace
 from html import escape
@@ -8,12 +8,15 @@ import numpy as np
 from scipy.special import softmax
 
 from gssl.evaluation.holdout import HeldOut
+from gssl.evaluation.number_accuracy import NumberAccuracy
 from gssl.frames import Tabular
 from gssl.methods.labels import UNLABELLED
 from gssl.methods.ridge import Ridge
 from gssl.operators import small_algebra
 from gssl.selection.auto import AutoClassifier
+from gssl.selection.auto_regressor import AutoRegressor
 from gssl.selection.ensemble import FittedEnsemble
+from gssl.selection.measures import ACCURACY, JudgedAnswers, JudgedClasses, JudgedNumbers, Measure
 from gssl.selection.why import unwrapped
 
 # number of draws, and of nested subsets per draw, with logarithmically spaced sizes
@@ -39,18 +42,20 @@ _MANY_LABELS = 1000
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LearningCurve(Tabular):
-    r"""Accuracy against the number of labels: :math:`a - b\, n^{-c}`, with its uncertainty.
+    r"""Accuracy, or R², against the number of known answers: :math:`a - b\, n^{-c}`, with its uncertainty.
 
     Attributes
     ----------
     n_labels, n_nodes : int
-        The numbers of given labels and of all nodes.
+        The numbers of given labels, or numbers, and of all nodes.
     sizes, accuracy : ndarrays of shape (k,)
-        The numbers of labels that models were fitted to, and the mean accuracy on the other labels.
+        How many labels models were fitted to, and the mean accuracy on the other labels; of numbers, R².
     target : float or None
-        The desired accuracy, in (0, 1].
+        The desired accuracy, or R², in (0, 1].
     samples : ndarray of shape (s, 3)
         a, b and c of sampled curves, which express the uncertainty.
+    measure : Measure
+        How accuracy, or R², is called and written.
     """
 
     n_labels: int
@@ -59,10 +64,11 @@ class LearningCurve(Tabular):
     accuracy: np.ndarray
     target: float | None
     samples: np.ndarray
+    measure: Measure = ACCURACY
 
     def to_dict(self) -> dict[str, list[Any]]:
-        """Return a dict of columns: numbers of labels, and the accuracy with each."""
-        return {"labels": self.sizes.tolist(), "accuracy": self.accuracy.tolist()}
+        """Return a dict of columns: numbers of labels, or numbers, and the accuracy, or R², with each."""
+        return {self.measure.answers: self.sizes.tolist(), self.measure.name: self.accuracy.tolist()}
 
     def __repr__(self) -> str:
         return f"LearningCurve: {self.text()}"
@@ -74,7 +80,7 @@ class LearningCurve(Tabular):
         """Return the median accuracy with n labels, and a 90 % interval."""
         a, b, c = self.samples.T
         low, middle, high = np.percentile(a - b * float(n) ** -c, [_NARROW, 50.0, _WIDE])
-        return float(middle), float(max(low, 0.0)), float(min(high, 1.0))
+        return float(middle), float(max(low, self.measure.least)), float(min(high, 1.0))
 
     @property
     def limit(self) -> tuple[float, float, float]:
@@ -89,12 +95,14 @@ class LearningCurve(Tabular):
         shift = accuracy - self.at(self.n_labels)[0]
         a, b, c = self.samples.T
         samples = np.stack([np.minimum(a + shift, 1.0), b, c], axis=1)
-        return replace(self, accuracy=np.clip(self.accuracy + shift, 0.0, 1.0), samples=samples)
+        return replace(
+            self, accuracy=np.clip(self.accuracy + shift, self.measure.least, 1.0), samples=samples
+        )
 
     @property
     def next_target(self) -> float:
         """The next higher multiple of 5 %, or of 1 % from 95 % on."""
-        now = 100.0 * self.at(self.n_labels)[0]
+        now = 100.0 * max(self.at(self.n_labels)[0], 0.0)
         step = 5 if now < 95 else 1
         return min(step * (int(now / step) + 1), 100) / 100
 
@@ -127,49 +135,48 @@ class LearningCurve(Tabular):
 
     def text(self, target: float | None = None, more: int = 50) -> str:
         """Describe how many more labels reach the target, and what ``more`` labels would add."""
-        now, low, high = self.at(self.n_labels)
-        sentences = [
-            f"with {self.n_labels:,} labels about {now:.1%} of predictions are right "
-            f"({low:.1%} to {high:.1%})"
-        ]
+        measure, (now, low, high) = self.measure, self.at(self.n_labels)
+        sentences = [measure.now.format(n=self.n_labels, score=now, low=low, high=high)]
         if target is not None or self.target is not None:
             sentences.append(self._answer(self._target(target)))
-        sentences.append(f"another {more:,} labels would add about {100 * self.gain(more):.1f} points")
+        gain = self.gain(more)
+        sentences.append(measure.gain.format(more=more, score=gain, percent=100 * gain))
         return " ".join(sentence[0].upper() + sentence[1:] + "." for sentence in sentences).replace("%", " %")
 
     def _answer(self, wanted: float) -> str:
-        middle, low, high = self.labels_needed(wanted)
-        goal = f"{100 * wanted:g}%"
+        measure, (middle, low, high) = self.measure, self.labels_needed(wanted)
+        goal = measure.goal.format(score=wanted, percent=100 * wanted)
         if middle == 0.0:
             return f"{goal} is reached already"
         if np.isinf(middle):
             end, least, most = self.limit
             hope = np.isfinite(low)
             return (
-                f"{goal} is {'probably ' if hope else ''}not reachable: accuracy levels off near {end:.0%} "
-                f"({least:.0%} to {most:.0%})"
-                + (f"; at best, {_rounded(low)} more labels do" if hope else "")
+                f"{goal} is {'probably ' if hope else ''}not reachable: "
+                + measure.limit.format(score=end, low=least, high=most)
+                + (f"; at best, {_rounded(low)} more {measure.answers} do" if hope else "")
             )
         upper = "no limit" if np.isinf(high) else _rounded(high)
-        return f"about {_rounded(middle)} more labels ({_rounded(low)} to {upper}) reach {goal}"
+        return measure.needs.format(goal=goal, more=_rounded(middle), low=_rounded(low), high=upper)
 
 
 def learning_curve(
     model: Any, target: float | None = None, *, random_state: int = 0, held_out: HeldOut | None = None
 ) -> LearningCurve:
-    """Estimate accuracy as a function of the number of labels from the given labels.
+    """Estimate accuracy as a function of the number of labels from the given labels; of numbers, R².
 
     The best models of the average are refitted in closed form to stratified subsets of the labels, without
     self-training, and evaluated on the other labels. An inverse power law is fitted to the accuracies, and
     again to resampled labels for its uncertainty. The estimate holds for nodes drawn like the labelled ones
-    and for labels added at random; suggested ones may do better.
+    and for labels added at random; suggested ones may do better. Residuals of numbers are
+    propagated, too, and the curve of a regressor is shifted to its R² on hidden numbers.
 
     Parameters
     ----------
-    model : fitted AutoClassifier
+    model : fitted AutoClassifier or AutoRegressor
         If it was loaded from a file, one that was saved with its problem.
     target : float, optional
-        The desired accuracy, in (0, 1].
+        The desired accuracy, or R², in (0, 1].
     random_state : int, default=0
     held_out : HeldOut, optional
         The model's predictions for hidden labels. If they are enough, the curve is shifted to their accuracy,
@@ -193,33 +200,51 @@ def learning_curve(
     """
     if target is not None:
         target = check_target(target)
-    model = unwrapped(model)
+    model = unwrapped(model, "learning_curve")
     average: FittedEnsemble | None = getattr(model, "_fitted_average", None)
-    if not isinstance(model, AutoClassifier) or average is None:
+    if not isinstance(model, AutoClassifier | AutoRegressor) or average is None:
         raise ValueError(
-            "a learning curve needs models that are fitted again in closed form: fit AutoClassifier to "
-            "features, or give it some."
+            "a learning curve needs models that are fitted again in closed form: fit AutoClassifier or "
+            "AutoRegressor to features, or give it some."
         )
     codes = model.fit_codes[model.fit_codes != UNLABELLED]
-    n_labels = len(codes)
     sizes = subset_sizes(codes)
     # a sample of many labels is enough
     part = average.labels.sample(int(_MOST / (1.0 - _EVALUATED)))
-    codes = codes[part]
+    hidden = _hidden_answers(model, codes, part)
     rng = np.random.default_rng(random_state)
     with small_algebra():
-        hits, shown = _subset_hits(average, part, codes, sizes, rng)
+        losses, shown = _subset_losses(average, part, hidden, sizes, rng)
         # resample labels in the order of their keys: the order of nodes must not matter
         order = np.argsort(average.labels.keys[part], kind="stable")
-        samples = _sample_curves(hits[:, :, order], shown[:, :, order], sizes, rng)
+        samples = _sample_curves(losses[:, :, order], shown[:, :, order], hidden.reference[order], sizes, rng)
     evaluated = ~shown
-    accuracy = (hits & evaluated).sum(axis=(0, 2)) / np.maximum(evaluated.sum(axis=(0, 2)), 1)
-    curve = LearningCurve(n_labels, len(model.fit_codes), sizes, accuracy, target, samples)
+    lost = (losses * evaluated).sum(axis=(0, 2)) / np.maximum(evaluated.sum(axis=(0, 2)), 1)
+    accuracy = 1.0 - lost / hidden.reference.mean()
+    curve = LearningCurve(len(codes), len(model.fit_codes), sizes, accuracy, target, samples, hidden.measure)
+    if isinstance(model, AutoRegressor):
+        return curve.moved_to(_held_out_score(model))
     return curve if held_out is None or not held_out.tells else curve.moved_to(held_out.accuracy)
 
 
+def _hidden_answers(
+    model: AutoClassifier | AutoRegressor, codes: np.ndarray, part: np.ndarray
+) -> JudgedAnswers:
+    """Return the known answers of which some are hidden."""
+    if isinstance(model, AutoRegressor):
+        return JudgedNumbers(model, np.flatnonzero(model.fit_codes != UNLABELLED)[part])
+    return JudgedClasses(codes[part])
+
+
+def _held_out_score(model: AutoRegressor) -> float:
+    """Return R² on hidden numbers, as other functions show it."""
+    known = model.fit_codes != UNLABELLED
+    low, high = model.intervals_[known].T
+    return NumberAccuracy(model.fit_values[known], model.held_out_, low, high).r_squared[0]
+
+
 def check_target(target: float) -> float:
-    """Return an accuracy as a float; raise if it is invalid."""
+    """Return an accuracy, or R², as a float; raise if it is invalid."""
     if not isinstance(target, int | float | np.number) or not 0.0 < target <= 1.0:
         raise ValueError(f"target is an accuracy between 0 and 1, such as 0.85, not {target!r}.")
     return float(target)
@@ -231,9 +256,9 @@ def subset_sizes(codes: np.ndarray) -> np.ndarray:
     most = min(int((1.0 - _EVALUATED) * m), _MOST)
     least = max(2 * c, most // 8)
     if m < max(_FEWEST, 4 * c) or least >= most:
+        known = f"{m} labels in {c} classes" if c > 1 else f"{m} known nodes"
         raise ValueError(
-            f"{m} labels in {c} classes are too few for a learning curve: label at least "
-            f"{max(_FEWEST, 4 * c)} nodes."
+            f"{known} are too few for a learning curve: label at least {max(_FEWEST, 4 * c)} nodes."
         )
     return np.unique(np.geomspace(least, most, _SIZES).astype(int))
 
@@ -247,41 +272,53 @@ def nested_order(codes: np.ndarray, keys: np.ndarray, rng: np.random.Generator) 
     return np.argsort(position)
 
 
-def _subset_hits(
-    average: FittedEnsemble, part: np.ndarray, codes: np.ndarray, sizes: np.ndarray, rng: np.random.Generator
+def _subset_losses(
+    average: FittedEnsemble,
+    part: np.ndarray,
+    hidden: JudgedAnswers,
+    sizes: np.ndarray,
+    rng: np.random.Generator,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Fit subsets; return masks of correctly predicted and of shown labels, by draw, size and label."""
-    m, labels = len(codes), average.labels.part(part)
+    """Fit subsets; return the losses and a mask of shown labels, by draw, size and label."""
+    m, labels = len(part), average.labels.part(part)
     n_draws = _DRAWS if m < _MANY_LABELS else _DRAWS // 2
     shown = np.zeros((n_draws, len(sizes), m), dtype=bool)
     logits = np.zeros((*shown.shape, labels.Y.shape[1]))
-    orders = [nested_order(codes, labels.keys, rng) for _ in range(n_draws)]
+    orders = [nested_order(hidden.codes, labels.keys, rng) for _ in range(n_draws)]
     for draw, order in enumerate(orders):
         for k, size in enumerate(sizes):
             shown[draw, k, order[:size]] = True
-    for member, rows in zip(average.members[:_MEMBERS], average.rows, strict=False):
+    members, missed = average.members[:_MEMBERS], np.zeros_like(logits)
+    for member, rows in zip(members, average.rows, strict=False):
         U = rows[part]
         for draw, k in np.ndindex(*shown.shape[:2]):
-            hidden = part[~shown[draw, k]]
             part_of = labels.part(np.flatnonzero(shown[draw, k]))
-            W = Ridge(U[shown[draw, k]], member.penalty, part_of.weights).coefficients(part_of.Y)
-            logits[draw, k] += member.map_without(hidden, average.labels).logits(U @ W)
-    return logits.argmax(axis=3) == codes, shown
+            fit = Ridge(U[shown[draw, k]], member.penalty, part_of.weights)
+            W = fit.coefficients(part_of.Y)
+            score_map = member.map_without(part[~shown[draw, k]], average.labels)
+            logits[draw, k] += score_map.logits(U @ W) / len(members)
+            if hidden.reach:
+                missed[draw, k, shown[draw, k]] += fit.residuals(part_of.Y) / len(members)
+    for draw, k in np.ndindex(*shown.shape[:2] if hidden.reach else (0, 0)):
+        known = shown[draw, k]
+        logits[draw, k] += hidden.spread(missed[draw, k, known], known)
+    return hidden.losses(logits), shown
 
 
 def _sample_curves(
-    hits: np.ndarray, shown: np.ndarray, sizes: np.ndarray, rng: np.random.Generator
+    losses: np.ndarray, shown: np.ndarray, reference: np.ndarray, sizes: np.ndarray, rng: np.random.Generator
 ) -> np.ndarray:
     """Fit curves to resampled labels and draws, with exponents sampled by likelihood."""
-    n_labels = hits.shape[2]
+    n_draws, _, n_labels = losses.shape
     weights = rng.multinomial(n_labels, np.full(n_labels, 1.0 / n_labels), size=_SAMPLES).astype(np.float64)
-    draws = rng.integers(len(hits), size=(_SAMPLES, len(hits)))
-    # numbers of evaluated and of correct labels, by draw, size and sample
-    counts, right = ((~shown & part) @ weights.T for part in (np.ones_like(hits), hits))
+    draws = rng.integers(n_draws, size=(_SAMPLES, n_draws))
+    # numbers of evaluated labels and sums of their losses, by draw, size and sample
+    counts, lost = ((~shown * part) @ weights.T for part in (np.ones(n_labels), losses))
     chosen = draws.T, slice(None), np.arange(_SAMPLES)
-    counts, right = counts[chosen], right[chosen]
+    counts, lost = counts[chosen], lost[chosen]
     kept = counts > 0
-    rate = right / np.maximum(counts, 1.0)
+    usual = np.maximum(weights @ reference / n_labels, np.finfo(np.float64).tiny)[:, None]
+    rate = 1.0 - lost / np.maximum(counts, 1.0) / usual
     n_kept = np.maximum(kept.sum(axis=0), 1)
     mean = (rate * kept).sum(axis=0) / n_kept
     spread = np.sqrt(np.square((rate - mean) * kept).sum(axis=0)) / n_kept

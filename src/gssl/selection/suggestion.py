@@ -11,7 +11,6 @@ from gssl.frames import Tabular
 from gssl.graph import check_adjacency
 from gssl.methods import SSGC
 from gssl.methods.inputs import check_features, ids_of_fit
-from gssl.methods.label_sets import refuse_label_sets
 from gssl.methods.labels import UNLABELLED
 from gssl.methods.regressor import GraphRegressor
 from gssl.operators import multiply
@@ -26,6 +25,8 @@ _SEED = 0
 _BLOCK = 512
 # smaller values are rounding errors
 _NOTHING = 1e-6
+# unsure labels to name
+_NAMED = 2
 
 
 def smoothed_signature(X: Any, A: csr_array) -> np.ndarray:
@@ -163,6 +164,34 @@ class NumberSuggestion:
         return f"{write_number(self.low)} to {write_number(self.high)}; speaks for {nodes}"
 
 
+@dataclass(frozen=True)
+class SetSuggestion:
+    """A node whose labels would help.
+
+    Attributes
+    ----------
+    node : int
+    labels : tuple
+        The labels that the model predicts.
+    unsure : tuple of (label, float)
+        The labels whose probabilities are nearest to one half.
+    speaks_for : int
+        As for :class:`Suggestion`.
+    """
+
+    node: int
+    labels: tuple[Any, ...]
+    unsure: tuple[tuple[Any, float], ...]
+    speaks_for: int
+
+    @property
+    def why(self) -> str:
+        """The reason in a sentence."""
+        nodes = "1 node" if self.speaks_for == 1 else f"{self.speaks_for:,} nodes"
+        unsure = ", ".join(f"{label} ({p:.0%})" for label, p in self.unsure)
+        return f"{unsure}; speaks for {nodes}"
+
+
 class Suggestions(list[Any], Tabular):
     """Nodes to label next, the most useful first.
 
@@ -173,7 +202,9 @@ class Suggestions(list[Any], Tabular):
     """
 
     def __init__(
-        self, picks: "Iterable[Suggestion | NumberSuggestion]" = (), node_ids: np.ndarray | None = None
+        self,
+        picks: "Iterable[Suggestion | NumberSuggestion | SetSuggestion]" = (),
+        node_ids: np.ndarray | None = None,
     ) -> None:
         super().__init__(picks)
         self.node_ids = node_ids
@@ -184,7 +215,16 @@ class Suggestions(list[Any], Tabular):
         return [str(one.node if self.node_ids is None else self.node_ids[one.node]) for one in self]
 
     def to_dict(self) -> dict[str, list[Any]]:
-        """Return a dict of columns; ``label``, or ``value``, is empty, for a person to fill in."""
+        """Return a dict of columns; ``label``, ``labels`` or ``value`` is empty, for a person to fill in."""
+        if any(isinstance(one, SetSuggestion) for one in self):
+            return {
+                "id": self.ids,
+                "labels": [""] * len(self),
+                "model_says": ["; ".join(map(str, one.labels)) for one in self],
+                "unsure": ["; ".join(str(label) for label, _ in one.unsure) for one in self],
+                "speaks_for": [one.speaks_for for one in self],
+                "why": [one.why for one in self],
+            }
         if any(isinstance(one, NumberSuggestion) for one in self):
             return {
                 "id": self.ids,
@@ -214,7 +254,8 @@ def suggest(
     .. math:: j^* = \arg\max_j\; u_j \sum_{i \ne j} u_i\, [K_{ij} - \max_{l \in L} K_{il}]_+, \qquad
               K_{ij} = \max(0, \cos(U_i, U_j))^4
 
-    The uncertainty u is 1 minus the difference of the two largest probabilities. The sum is large if j is
+    The uncertainty u is 1 minus the difference of the two largest probabilities; of numbers, the width of the
+    interval, and of several labels per node, the mean of 4p(1 − p). The sum is large if j is
     similar to many uncertain nodes (representativeness) that are not yet similar to a labelled node or an
     earlier pick, both in L (diversity). It excludes j itself, so an outlier is not picked. U are smoothed
     features or, without features, smoothed random vectors, so the classifier needs no embedding.
@@ -290,13 +331,14 @@ def suggestions(
     """
     if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1:
         raise ValueError(f"n is how many nodes to suggest, a whole number from 1 on, not {n!r}.")
-    refuse_label_sets(model, "suggest")
     ids = ids_of_fit(model, problem)
     if problem is not None:
         X = problem.features if X is None else X
         adjacency = problem.adjacency if adjacency is None else adjacency
     if isinstance(model, GraphRegressor):
         return _number_suggestions(model, int(n), X, adjacency, ids, signature)
+    if hasattr(model, "label_sets_"):
+        return _set_suggestions(model, int(n), X, adjacency, ids, signature)
     # in the precision of a saved model, so that it suggests the same nodes
     P = np.asarray(model.label_distributions_, dtype=np.float32).astype(np.float64)
     if signature is None:
@@ -333,6 +375,24 @@ def _number_suggestions(
         NumberSuggestion(int(j), float(model.transduction_[j]), float(low[j]), float(high[j]), count)
         for j, count in zip(picks, counts, strict=True)
     ]
+    return Suggestions(found, ids)
+
+
+def _set_suggestions(
+    model: Any, n: int, X: Any, adjacency: Any, ids: np.ndarray | None, signature: np.ndarray | None
+) -> Suggestions:
+    """Choose nodes with many probabilities near one half, by the same equation."""
+    if signature is None:
+        signature = smoothed_signature(*_inputs(model, X, adjacency))
+    P = np.asarray(model.label_distributions_, dtype=np.float32).astype(np.float64)
+    u = (4.0 * P * (1.0 - P)).mean(axis=1)
+    labelled = np.flatnonzero(model.fit_codes != UNLABELLED)
+    picks, counts = cover(signature, u / max(float(u.max()), 1e-300), labelled, n)
+    found = []
+    for j, count in zip(picks, counts, strict=True):
+        near = np.argsort(np.abs(P[j] - 0.5), kind="stable")[:_NAMED]
+        unsure = tuple((model.classes_[k], float(P[j, k])) for k in near)
+        found.append(SetSuggestion(int(j), tuple(model.classes_[model.transduction_[j] == 1]), unsure, count))
     return Suggestions(found, ids)
 
 

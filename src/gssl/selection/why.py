@@ -245,9 +245,9 @@ def why(model: Any, nodes: Any, *, problem: Any = None) -> "Explanations":
     return Explanations(replace(one, node_ids=ids, feature_names=names) for one in explained)
 
 
-def unwrapped(model: Any) -> Any:
+def unwrapped(model: Any, what: str = "why") -> Any:
     """Return the classifier inside a calibrated one; raise if the model no longer holds its inputs."""
-    refuse_label_sets(model, "this explanation")
+    refuse_label_sets(model, what)
     check_is_fitted(model)
     model = model.classifier_ if isinstance(model, CalibratedClassifier) else model
     kept = hasattr(model, "_fit_inputs")
