@@ -14,7 +14,7 @@ from gssl.evaluation.metrics import score_error
 from gssl.methods.ridge import keep_class_mass
 from gssl.methods.softmax import FittedMap, ScoreMap, fit_softmax_map, inverse_temperatures
 
-# penalties of softmax maps, in labels; filters that are not smooth need a map too much for the first
+# penalties of softmax maps, in labels; filters that are not smooth depend on their map: the last one is theirs
 MAP_PENALTIES = (100.0, 25.0, 5.0)
 # labels × classes up to which every penalty of a ridge is judged by likelihood
 _MANY_SCORES = 200_000
@@ -75,7 +75,7 @@ class Classes(Target):
         temperatures, losses = inverse_temperatures(Z[numbers], Y, weights)
         best = int(np.argmin(losses))
         t, scores = float(temperatures[best]), Z[numbers[best]]
-        fitted, strength, logs = _best_map(scores, Y, weights, t, MAP_PENALTIES[0 if smooth else 1 :])
+        fitted, strength, logs = _best_map(scores, Y, weights, t, MAP_PENALTIES[0 if smooth else -1 :])
         hits = fitted.logits_without.argmax(axis=1) == Y.argmax(axis=1)
         score = float(np.average(hits, weights=weights))
         error = score_error(score, effective_number(weights))

@@ -144,7 +144,7 @@ def try_filter(
         predicted = leave_one_out(np.hstack([U, constant]), labels.Y, penalties, labels.weights)
     else:
         predicted = leave_one_out(U, labels.Y, penalties, labels.weights)
-    smooth = not filter_.surprise
+    smooth = not filter_.surprise and not filter_.centred
     judged = labels.target.judge(predicted, labels.Y, labels.weights, smooth=smooth)
     loss = -float(np.average(judged.logs, weights=labels.weights))
     surprise = (filter_.surprise + _SURPRISE[kind]) / labels.effective_number
