@@ -169,7 +169,7 @@ def test_an_action_is_answered_with_the_new_state(ask, session, truth):
     assert (state["version"], state["labelled"], state["speaks"]) == (12, 12, "fast")
     assert [each["labels"] for each in state["classes"]] == [4, 4, 4]
     assert state["card"]["index"] not in range(12)
-    np.testing.assert_array_equal(guesses, session.guesses)
+    np.testing.assert_array_equal(guesses, session.opinion.guesses)
     np.testing.assert_array_equal(np.flatnonzero(confidences == 255), np.arange(12))
     # undo returns to the node
     state, _, _ = decode(ask("POST", "/api/act", {"do": "undo", "version": 12})[1])

@@ -2,26 +2,28 @@ import numpy as np
 import pytest
 
 from gssl.io import Labels, Problem, assemble, read_edges, read_labels
+from gssl.label.class_opinion import Careful
 from gssl.label.interactive import estimate_accuracy
 from gssl.label.journal import Journal
-from gssl.label.session import IS_LABELLED, NO_GUESS, Careful, Session, StaleError
+from gssl.label.opinion import IS_LABELLED, NO_GUESS
+from gssl.label.session import Session, StaleError
 from gssl.selection import Audit, LearningCurve
 
 CLASSES = ("ash", "birch", "cedar")
 
 
 def test_a_session_begins_without_guesses_and_classifies_from_two_classes_on(session, label, truth):
-    assert (session.guesses == NO_GUESS).all()
+    assert (session.opinion.guesses == NO_GUESS).all()
     assert session.state()["speaks"] == "none"
     assert session.card(0)["thinks"] == []
     label(0)
     assert session.state()["speaks"] == "none"
     label(1, 2)
     assert session.state()["speaks"] == "fast"
-    predicted = [session.predicted_class(node) for node in range(90)]
+    predicted = [session.prediction(node) for node in range(90)]
     assert np.mean([a == b for a, b in zip(predicted, truth, strict=True)]) > 0.8
-    assert session.confidences[0] == IS_LABELLED
-    assert session.confidences[3] < IS_LABELLED
+    assert session.opinion.confidences[0] == IS_LABELLED
+    assert session.opinion.confidences[3] < IS_LABELLED
 
 
 def test_an_action_is_in_the_journal_before_it_counts(session, label, monkeypatch):
@@ -37,11 +39,11 @@ def test_an_action_is_in_the_journal_before_it_counts(session, label, monkeypatc
 
 def test_undo_restores_what_was_said(session, label):
     label(*range(12))
-    before, version = session.P.copy(), session.version
+    before, version = session.opinion.P.copy(), session.version
     label(13)
-    assert not np.array_equal(before, session.P)
+    assert not np.array_equal(before, session.opinion.P)
     session.act({"do": "undo"}, session.version)
-    np.testing.assert_array_equal(before, session.P)
+    np.testing.assert_array_equal(before, session.opinion.P)
     assert session.version == version + 2
     assert session.labelling.last == [13]
 
@@ -60,7 +62,7 @@ def test_a_restart_goes_on_where_it_was(problem, session, label, tmp_path):
     assert again.labelling.classes == [*CLASSES, "oak"]
     assert again.labelling.skipped == {25}
     assert again.version == session.version
-    np.testing.assert_array_equal(again.P, session.P)
+    np.testing.assert_array_equal(again.opinion.P, session.opinion.P)
     assert again.suggest() == session.suggest()
     # the curve is recomputed from the first labels on
     assert [point[0] for point in again.state()["curve"]][-1] == 21
@@ -126,7 +128,12 @@ def test_undo_gives_back_what_the_page_showed_before_any_action(make_problem, se
     def shown():
         # a removed label leaves its own point on the curve of fewer labels
         state = {name: value for name, value in session.state().items() if name not in ("version", "curve")}
-        return state, session.guesses.tolist(), session.confidences.tolist(), session.suggest()
+        return (
+            state,
+            session.opinion.guesses.tolist(),
+            session.opinion.confidences.tolist(),
+            session.suggest(),
+        )
 
     before = []
     for _ in range(20):
@@ -154,7 +161,7 @@ def test_the_page_cannot_number_actions_or_choose_what_undo_takes_back(session, 
 
 
 def test_a_class_too_many_is_refused_before_it_is_written(session, monkeypatch):
-    monkeypatch.setattr("gssl.label.labelling.MAX_CLASSES", 2)
+    monkeypatch.setattr("gssl.label.label_kinds.MAX_CLASSES", 2)
     pairs = [["n1", "ash"], ["n2", "birch"], ["n3", "cedar"]]
     with pytest.raises(ValueError, match="at most 2 classes"):
         session.act({"do": "import", "labels": pairs}, 0)
@@ -191,8 +198,8 @@ def test_a_model_that_only_guesses_does_not_choose(session, truth):
         name = CLASSES[node // 3 % 3]
         session.act({"do": "label", "nodes": [node], "label": name}, session.version)
         if session.version < 20:
-            assert not session.guessing
-    assert session.answer.hits.sum() <= np.bincount(session.answer.codes).max()
+            assert not session.opinion.guessing
+    assert session.opinion.answer.hits.sum() <= np.bincount(session.opinion.answer.codes).max()
     assert session.state()["guessing"]
     node, count = session.suggest()
     assert node >= 30
@@ -204,7 +211,7 @@ def test_a_model_that_only_guesses_does_not_choose(session, truth):
     for node in range(90):
         session.act({"do": "label", "nodes": [node], "label": truth[node]}, session.version)
         if node == 60:
-            assert not session.guessing
+            assert not session.opinion.guessing
             assert session.suggest()[1] >= 0
 
 
@@ -221,7 +228,7 @@ def test_accuracy_is_estimated_from_hidden_labels(session, label):
     assert session.state()["accuracy"] is None
     label(*range(7, 30))
     accuracy = session.state()["accuracy"]
-    answer = session.answer
+    answer = session.opinion.answer
     confidences = answer.distributions[30:].max(axis=1)
     wanted = estimate_accuracy(answer.hidden.max(axis=1), answer.hits, confidences)
     assert (accuracy["share"], accuracy["error"]) == wanted
@@ -232,7 +239,7 @@ def test_accuracy_is_estimated_from_hidden_labels(session, label):
 def test_shares_on_a_card_are_those_in_the_lead_of_the_first_class(session, label):
     label(*range(30))
     card = session.card(50)
-    answer = session.answer
+    answer = session.opinion.answer
     best, second = (CLASSES.index(each["name"]) for each in card["thinks"][:2])
     shares = answer.shares(50)
     scores = shares @ np.eye(3)[answer.codes]
@@ -279,14 +286,14 @@ def test_a_careful_model_speaks_and_the_fast_one_moves_it(session, label):
     hidden = np.eye(3)[[labels[node] for node in sorted(labels)]]
     session.offer(labels, Careful(P, hidden), "careful")
     assert session.state()["speaks"] == "careful"
-    np.testing.assert_allclose(session.P, P, atol=1e-6)
+    np.testing.assert_allclose(session.opinion.P, P, atol=1e-6)
     assert session.state()["refit"]["share"] > 0.5
     assert session.state()["refit"]["labels"] == 12
-    fast = session.answer.distributions.copy()
+    fast = session.opinion.answer.distributions.copy()
     label(12)
     assert session.state()["speaks"] == "both"
-    moved = P * (session.answer.distributions + 0.01) / (fast + 0.01)
-    np.testing.assert_allclose(session.P, moved / moved.sum(axis=1, keepdims=True), rtol=1e-4)
+    moved = P * (session.opinion.answer.distributions + 0.01) / (fast + 0.01)
+    np.testing.assert_allclose(session.opinion.P, moved / moved.sum(axis=1, keepdims=True), rtol=1e-4)
     # a class that the careful model does not know
     session.act({"do": "label", "nodes": [20], "label": "oak"}, session.version)
     assert session.state()["speaks"] == "fast"

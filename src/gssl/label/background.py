@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from gssl.label.session import Careful, Session
+from gssl.label.class_opinion import Careful
+from gssl.label.session import Session
 from gssl.scale.memory import available_memory
 
 # seconds without an action before a fit starts
