@@ -5,6 +5,7 @@ from gssl.io import Labels, Problem, assemble, read_edges, read_labels
 from gssl.label.class_opinion import Careful
 from gssl.label.interactive import estimate_accuracy
 from gssl.label.journal import Journal
+from gssl.label.number_opinion import FIRST_LEVEL, LEVELS
 from gssl.label.opinion import IS_LABELLED, NO_GUESS
 from gssl.label.session import Session, StaleError
 from gssl.selection import Audit, LearningCurve
@@ -340,3 +341,127 @@ def test_a_graph_of_one_node_can_be_labelled():
     assert session.suggest() == (0, 0)
     session.act({"do": "label", "nodes": [0], "label": "x"}, 0)
     assert session.suggest() is None
+
+
+def test_numbers_are_predicted_with_intervals(number_session, give, numbers):
+    session = number_session
+    assert session.state()["speaks"] == "none"
+    assert session.card(0)["thinks"] is None
+    give(0)
+    assert session.state()["speaks"] == "none"
+    give(1)
+    assert session.state()["speaks"] == "fast"
+    assert set(session.card(50)["thinks"]) == {"value"}
+    give(*range(2, 40))
+    thinks = session.card(50)["thinks"]
+    assert thinks["low"] < thinks["value"] < thinks["high"]
+    assert session.prediction(50) == thinks["value"]
+    assert session.prediction(3) == session.card(3)["label"] == numbers[3]
+    answer = session.opinion.answer
+    # without its own number
+    assert session.card(3)["thinks"]["value"] == answer.hidden[3]
+    predicted = np.array([session.prediction(node) for node in range(40, 90)])
+    assert np.corrcoef(predicted, numbers[40:])[0, 1] > 0.9
+    state = session.state()
+    share, error = answer.accuracy.r_squared
+    assert share > 0.8
+    assert (state["accuracy"]["share"], state["accuracy"]["error"]) == (share, error)
+    assert state["accuracy"]["typical"] == np.median(np.abs(numbers[:40] - answer.hidden))
+    assert [point[0] for point in state["curve"]] == list(range(8, 41))
+    assert sum(state["labels"]) == 40
+    assert sum(state["predicted"]) == 90
+
+
+def test_numbers_that_raise_a_prediction_are_shown_before_those_that_lower_it(number_session, give):
+    give(*range(30))
+    card, shares = number_session.card(50), number_session.opinion.answer.shares(50)
+    assert [each["share"] for each in card["why"][:4]] == pytest.approx(sorted(shares)[::-1][:4])
+    assert [each["share"] for each in card["why"][4:]] == pytest.approx(sorted(shares)[:4])
+    assert "for a higher number" in card["picture"]
+    # a node does not speak for itself
+    assert 3 not in {each["index"] for each in number_session.card(3)["why"]}
+
+
+def test_colours_of_numbers_go_from_the_lowest_to_the_highest(number_session, give, numbers):
+    give(*range(40))
+    said = number_session.opinion
+    assert (said.confidences[:40] == IS_LABELLED).all()
+    assert (said.confidences[40:] < IS_LABELLED).all()
+    order = np.argsort(said.answer.values[40:])
+    assert (np.diff(said.guesses[40:][order].astype(int)) >= 0).all()
+    assert said.guesses[np.argmax(numbers[:40])] == FIRST_LEVEL + LEVELS - 1
+
+
+def test_a_wrong_number_is_doubted(number_session, give, numbers):
+    give(*range(40))
+    assert number_session.state()["doubts"] == []
+    number_session.act({"do": "label", "nodes": [40], "label": numbers[40] + 100.0}, number_session.version)
+    state = number_session.state()
+    assert [each["index"] for each in state["doubts"]] == [40]
+    assert state["doubts"][0]["deviations"] > 4
+    assert state["wrong"].startswith("1 of 41 numbers is more than 4 deviations away")
+
+
+@pytest.mark.parametrize("label", ["abc", "inf", "3,5", "", float("inf"), float("nan"), True, [1], "1e999"])
+def test_labels_that_are_no_numbers_change_nothing(number_session, label):
+    with pytest.raises(ValueError, match="number"):
+        number_session.act({"do": "label", "nodes": [0], "label": label}, 0)
+    with pytest.raises(ValueError, match="number"):
+        number_session.act({"do": "import", "labels": [["n1", 2.0], ["n2", label]]}, 0)
+    assert number_session.labelling.codes == {}
+    assert number_session.journal.path.read_text().count("\n") == 1
+
+
+def test_undo_of_numbers_gives_back_what_the_page_showed(number_session, give):
+    give(*range(12))
+
+    def shown():
+        state = {name: value for name, value in number_session.state().items() if name != "version"}
+        return state, number_session.opinion.guesses.tolist(), number_session.suggest()
+
+    before = shown()
+    number_session.act({"do": "label", "nodes": [3, 20], "label": "7.5"}, number_session.version)
+    assert number_session.labelling.label(20) == number_session.labelling.label(3) == 7.5
+    assert number_session.state()["undo"] == "labelled 2 nodes"
+    number_session.act({"do": "undo"}, number_session.version)
+    after = shown()
+    # the curve keeps its point of more numbers for when they come back
+    assert after == before
+
+
+def test_numbers_are_imported_and_written_with_every_digit(number_session, give, tmp_path):
+    give(0)
+    number_session.act({"do": "label", "nodes": [1], "label": "0.1234567890123"}, number_session.version)
+    labels = Labels(np.array(["n5", "gone"], dtype=object), np.array([2.5, 1.0], dtype=object))
+    message = number_session.import_labels(labels, number_session.version)
+    assert message == "1 labels imported; 1 of unknown nodes left out."
+    assert list(number_session.labels()) == ["id", "value"]
+    for suffix in ("csv", "parquet", "tsv", "jsonl"):
+        number_session.write(tmp_path / f"out.{suffix}")
+        read = read_labels(tmp_path / f"out.{suffix}", answers="numbers")
+        assert read.ids.tolist() == ["n0", "n1", "n5"]
+        assert read.labels.tolist() == number_session.labels()["value"]
+
+
+def test_equal_numbers_predict_nothing_yet(number_session):
+    for node in range(3):
+        number_session.act({"do": "label", "nodes": [node], "label": 4}, number_session.version)
+    assert number_session.state()["speaks"] == "none"
+    assert number_session.prediction(0) == 4.0
+    assert number_session.prediction(5) is None
+    assert number_session.suggest() is not None
+
+
+def test_numbers_without_a_pattern_are_asked_at_random(number_session):
+    rng = np.random.default_rng(0)
+    for node in range(30):
+        label = float(rng.standard_normal())
+        number_session.act({"do": "label", "nodes": [node], "label": label}, number_session.version)
+    assert not number_session.opinion.answer.accuracy.beats_mean
+    assert number_session.state()["guessing"]
+    assert number_session.suggest()[1] == 0
+
+
+def test_other_kinds_of_answers_are_refused(problem):
+    with pytest.raises(ValueError, match="one of classes, numbers, not 'sets'"):
+        Session(problem, layout=False, answers="sets")

@@ -4,14 +4,14 @@ import math
 import re
 import unicodedata
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 
 from gssl.io.label_tables import Answers
 from gssl.methods.labels import MINUS
-from gssl.wording import is_missing_text, quoted
+from gssl.wording import counted, is_missing_text, quoted
 
 MAX_NAME = 200
 # more would not fit the page, nor the memory of a large graph
@@ -58,6 +58,10 @@ class LabelKind(ABC):
         """Return the label of a code."""
 
     @abstractmethod
+    def summarise(self, codes: Collection[Any]) -> str:
+        """Say how many labels there are."""
+
+    @abstractmethod
     def tabulate(self, labels: Sequence[Any]) -> np.ndarray:
         """Return labels as a column of a table."""
 
@@ -100,6 +104,9 @@ class ClassNames(LabelKind):
     def decode(self, code: int) -> str:
         return self.names[code]
 
+    def summarise(self, codes: Collection[int]) -> str:
+        return f"{counted(len(codes), 'label')} in {len(set(codes))} classes"
+
     def tabulate(self, labels: Sequence[str]) -> np.ndarray:
         return np.array(labels, dtype=object)
 
@@ -127,6 +134,9 @@ class NumberLabels(LabelKind):
 
     def decode(self, code: float) -> float:
         return code
+
+    def summarise(self, codes: Collection[float]) -> str:
+        return counted(len(codes), "number")
 
     def tabulate(self, labels: Sequence[float]) -> np.ndarray:
         return np.array(labels, dtype=np.float64)

@@ -55,6 +55,11 @@ class Labelling:
         return self.kind.names
 
     @property
+    def summary(self) -> str:
+        """How many labels there are, in words."""
+        return self.kind.summarise(self.codes.values())
+
+    @property
     def undoable(self) -> str:
         """A description of the action that undo would revert; empty if there is none."""
         return self._undo[-1].what if self._undo else ""

@@ -10,14 +10,14 @@ from gssl.operators import small_algebra
 from gssl.selection.number_advice import DOUBTFUL, robust_deviations
 from gssl.selection.picture import Mark, draw_neighbourhood
 from gssl.selection.why import strongest_voices
-from gssl.wording import counted, write_number
+from gssl.wording import write_number
 
 # the code of the lowest number for the page, which has a colour for each level of numbers
 FIRST_LEVEL, LEVELS = 65_000, 64
 # bars of the histogram
 _BARS = 16
 # the share of numbers beyond the colours, at either end
-_BEYOND = 0.01
+_BEYOND = 0.02
 
 
 class NumberOpinion(Opinion):
@@ -45,7 +45,7 @@ class NumberOpinion(Opinion):
         self.forget()
         given = np.array(list(self.labelling.codes.values()), dtype=np.float64)
         if self.answer is not None:
-            self._limits = _limits(np.concatenate([self.answer.values, given]))
+            self._limits = _limits(given, self.answer.values)
             self.guesses = self._levels(self.answer.values)
             roots = self.answer.roots
             self.confidences = (254.0 * roots.min() / roots).astype(np.uint8)
@@ -67,9 +67,11 @@ class NumberOpinion(Opinion):
 
     @property
     def skill(self) -> float:
-        """R² of hidden numbers; one if they are too few."""
+        """R² of hidden numbers: 0 if it is not above zero by a standard error, 1 if they are too few."""
         answer = self.answer
-        return 1.0 if answer is None or len(answer.labelled) < ENOUGH else answer.accuracy.r_squared[0]
+        if answer is None or len(answer.labelled) < ENOUGH:
+            return 1.0
+        return answer.accuracy.r_squared[0] if answer.accuracy.beats_mean else 0.0
 
     def prediction(self, node: int) -> float | None:
         if node in self.labelling.codes or self.answer is None:
@@ -92,8 +94,6 @@ class NumberOpinion(Opinion):
             "wrong": self._far(),
             "low": low,
             "high": high,
-            "first_level": FIRST_LEVEL,
-            "levels": LEVELS,
             "labels": self._bars(given),
             "predicted": [] if self.answer is None else self._bars(self.answer.values),
         }
@@ -113,8 +113,8 @@ class NumberOpinion(Opinion):
     def _far(self) -> str:
         deviations = self._deviations()
         far = int((deviations > DOUBTFUL).sum())
-        away = f"more than {DOUBTFUL:g} deviations away from what the model says without it"
-        return f"{counted(far, 'number')} of {len(deviations):,}, {away}." if far else ""
+        told = f"{far:,} of {len(deviations):,} numbers {'is' if far == 1 else 'are'} more than {DOUBTFUL:g} "
+        return told + "deviations away from what the model says without knowing them." if far else ""
 
     def doubts(self) -> list[dict[str, Any]]:
         deviations, answer = self._deviations(), self.answer
@@ -162,7 +162,10 @@ class NumberOpinion(Opinion):
         return Mark(self.facts.name(node), shown, int(self.guesses[node]), node in self.labelling.codes)
 
 
-def _limits(numbers: np.ndarray) -> tuple[float, float]:
+def _limits(given: np.ndarray, predicted: np.ndarray | None = None) -> tuple[float, float]:
     """Return limits between which nearly all numbers lie."""
-    low, high = np.quantile(numbers, [_BEYOND, 1.0 - _BEYOND])
+    low, high = np.quantile(given, [_BEYOND, 1.0 - _BEYOND])
+    if predicted is not None:
+        least, most = np.quantile(predicted, [_BEYOND, 1.0 - _BEYOND])
+        low, high = min(low, least), max(high, most)
     return float(low), float(high)

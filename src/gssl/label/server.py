@@ -377,7 +377,7 @@ class _Handler(BaseHTTPRequestHandler):
             file = Path(folder) / f"labels{suffix}"
             file.write_bytes(body)
             try:
-                labels = read_labels(file)
+                labels = read_labels(file, answers=session.answers)
             except (ValueError, OSError) as error:
                 raise ValueError(str(error).replace(str(file), "the file")) from error
         with session.lock:

@@ -237,6 +237,7 @@ class Session:
             "index": node,
             "id": self.facts.name(node),
             "label": self.labelling.label(node),
+            "code": int(self.opinion.guesses[node]),
             "skipped": node in self.labelling.skipped,
             "text": self.facts.text(node),
             "features": self.facts.features(node),
