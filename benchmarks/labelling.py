@@ -75,7 +75,7 @@ def simulate(session: Session, truth: list[str], order: str, seed: int) -> Itera
             node = nodes[done] if suggestion is None else suggestion[0]
             session.act({"do": "label", "nodes": [node], "label": truth[node]}, session.version)
         estimate = session.state()["accuracy"]
-        hits = np.nan if session.opinion.answer is None else float(session.answer.hits.mean())
+        hits = np.nan if session.opinion.answer is None else float(session.opinion.answer.hits.mean())
         yield Point(budget, accuracy(session, truth), np.nan if estimate is None else estimate["share"], hits)
 
 
