@@ -47,7 +47,7 @@ def load_problem(name: str) -> tuple[Problem, list[str]]:
 def accuracy(session: Session, truth: list[str]) -> float:
     """Return the share of unlabelled nodes that are classified correctly."""
     nodes = [node for node in range(session.n_nodes) if node not in session.labelling.codes]
-    return float(np.mean([session.predicted_class(node) == truth[node] for node in nodes]))
+    return float(np.mean([session.prediction(node) == truth[node] for node in nodes]))
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ def simulate(session: Session, truth: list[str], order: str, seed: int) -> Itera
             node = nodes[done] if suggestion is None else suggestion[0]
             session.act({"do": "label", "nodes": [node], "label": truth[node]}, session.version)
         estimate = session.state()["accuracy"]
-        hits = np.nan if session.answer is None else float(session.answer.hits.mean())
+        hits = np.nan if session.opinion.answer is None else float(session.opinion.answer.hits.mean())
         yield Point(budget, accuracy(session, truth), np.nan if estimate is None else estimate["share"], hits)
 
 

@@ -17,7 +17,7 @@ def test_the_oracle_labels_through_the_session(monkeypatch):
         points = list(labelling.simulate(session, truth, order, seed=0))
         assert [point.budget for point in points] == [4, 8]
         assert points[1].accuracy > 0.75
-        assert points[1].share == session.answer.hits.mean()
+        assert points[1].share == session.opinion.answer.hits.mean()
         assert points[1].estimate == session.state()["accuracy"]["share"]
         codes = session.labelling.codes
         assert all(session.labelling.classes[code] == truth[node] for node, code in codes.items())

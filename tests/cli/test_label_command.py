@@ -20,6 +20,7 @@ from gssl.label.journal import Journal
 @pytest.fixture
 def serve(monkeypatch):
     """Return a function that runs the command until ``during(session, url)`` returns, as if by Ctrl-C."""
+    start = label_command.LabelServer.start
 
     def serve(during, browser=False, **given):
         handlers = {}
@@ -27,7 +28,6 @@ def serve(monkeypatch):
             label_command.signal, "signal", lambda number, handler: handlers.update({number: handler})
         )
         monkeypatch.setattr(label_command, "_SAVE", 0.05)
-        start = label_command.LabelServer.start
         trouble = []
 
         def act(server):
@@ -160,3 +160,33 @@ def test_outputs_are_checked_before_anything_is_read(graph, refused):
     journal.close()
     Path("labels.csv.journal").write_text("something else\n")
     assert "is not a journal of gssl label" in refused(*start, "labels.csv")
+
+
+def test_numbers_are_written_and_predicted(graph, run, serve, capsys, refused):
+    def during(session, url):
+        assert session.answers == "numbers"
+        for node in range(20):
+            label = f"{node % 3 + 0.01 * node}"
+            session.act({"do": "label", "nodes": [node], "label": label}, session.version)
+
+    serve(during, answers="numbers")
+    assert "20 numbers: labels.csv" in capsys.readouterr().out
+    assert Path("labels.csv").read_text().splitlines()[0] == "id,value"
+    run("regress", "--edges", "e.csv", "--features", "f.csv", "--labels", "labels.csv", "--out", "p.csv")
+    assert "value" in next(iter(graph.read("p.csv").values()))
+    # the next start resumes, and numbers of a table are there from the beginning
+    seen = []
+
+    def look(session, url):
+        seen.append(session.state()["labelled"])
+
+    serve(look, answers="numbers")
+    Path("labels.csv").rename("given.csv")
+    Path("labels.csv.journal").unlink()
+    serve(look, answers="numbers", labels="given.csv")
+    assert seen == [20, 20]
+    start = ["label", "--edges", "e.csv", "--no-browser", "--out"]
+    assert "labels.csv.journal holds numbers, not classes" in refused(*start, "labels.csv")
+    journal = Journal(Path("classes.csv.journal"))
+    journal.close()
+    assert "holds classes, not numbers" in refused(*start, "classes.csv", "--numbers")

@@ -40,9 +40,10 @@ def truth():
 
 
 @pytest.fixture
-def session(problem, tmp_path):
-    journal = Journal(tmp_path / "labels.csv.journal")
-    yield Session(problem, journal, layout=False)
+def session(problem, tmp_path, request):
+    answers = getattr(request, "param", "classes")
+    journal = Journal(tmp_path / "labels.csv.journal", answers)
+    yield Session(problem, journal, layout=False, answers=answers)
     journal.close()
 
 
@@ -55,3 +56,29 @@ def label(session, truth):
             session.act({"do": "label", "nodes": [node], "label": truth[node]}, session.version)
 
     return label
+
+
+@pytest.fixture
+def numbers(problem):
+    """Return a number for each node, which follows from its features and some noise."""
+    X = problem.features
+    return (10.0 + 3.0 * X[:, 0] - 2.0 * X[:, 1] + 0.1 * X[:, 5]).astype(np.float64)
+
+
+@pytest.fixture
+def number_session(problem, tmp_path):
+    journal = Journal(tmp_path / "numbers.csv.journal", "numbers")
+    yield Session(problem, journal, layout=False, answers="numbers")
+    journal.close()
+
+
+@pytest.fixture
+def give(number_session, numbers):
+    """Return a function that gives nodes their true numbers."""
+
+    def give(*nodes):
+        for node in nodes:
+            action = {"do": "label", "nodes": [node], "label": float(numbers[node])}
+            number_session.act(action, number_session.version)
+
+    return give

@@ -22,7 +22,7 @@ def test_a_pause_brings_auto_classifier(session, label, problem):
     y = np.full(90, -1)
     y[:12] = np.arange(12) % 3
     model = gssl.AutoClassifier().fit(problem.features, y, adjacency=problem.adjacency)
-    np.testing.assert_allclose(session.P, model.label_distributions_, atol=1e-4)
+    np.testing.assert_allclose(session.opinion.P, model.label_distributions_, atol=1e-4)
 
 
 def test_without_memory_the_fast_model_goes_on_alone(session, monkeypatch):

@@ -458,3 +458,60 @@ def start(folder):
         if line.startswith("Label at "):
             return process, line.split()[-1]
     raise AssertionError("the command ended without an address")
+
+
+def test_numbers_are_typed_one_after_another(open_page, serve, number_session, numbers):
+    session = number_session
+    tab = open_page(serve(session), quiet=True)
+    assert tab.locator("#answers").is_hidden()
+    playwright.expect(tab.locator("#number")).to_be_focused()
+    for version in range(1, 13):
+        node = int(tab.text_content("#node-id")[1:])
+        tab.keyboard.type(repr(float(numbers[node])))
+        press(tab, "Enter", version)
+        assert session.labelling.label(node) == numbers[node]
+    assert count(tab) == 12
+    thinks = session.card(int(tab.text_content("#node-id")[1:]))["thinks"]
+    assert float(tab.text_content("#thinks b").replace(",", "")) == pytest.approx(thinks["value"], rel=1e-3)
+    assert "90 % interval" in tab.text_content("#thinks")
+    assert tab.text_content("#accuracy-title") == "R² on hidden numbers"
+    assert "Typical error" in tab.text_content("#accuracy-note")
+    assert tab.locator("#spread svg").count() == 2
+    assert "labelled" in tab.text_content("#live")
+    # what is no number is refused, and can be corrected
+    node = tab.text_content("#node-id")
+    tab.keyboard.type("1.5x")
+    tab.keyboard.press("Enter")
+    playwright.expect(tab.locator("#toast")).to_contain_text("'1.5x' is not a number: type digits.")
+    assert tab.input_value("#number") == "1.5x"
+    assert tab.text_content("#node-id") == node
+    assert session.version == 12
+    tab.keyboard.press("Backspace")
+    press(tab, "Enter", 13)
+    assert session.labelling.label(int(node[1:])) == 1.5
+    # an empty field skips, and keys of actions work in it
+    skipped = int(tab.text_content("#node-id")[1:])
+    press(tab, "Enter", 14)
+    assert session.labelling.skipped == {skipped}
+    press(tab, "z", 15)
+    press(tab, "z", 16)
+    assert int(node[1:]) not in session.labelling.codes
+    playwright.expect(tab.locator("#node-id")).to_have_text(node)
+    # a digit typed elsewhere begins a number
+    tab.locator("#node-id").click()
+    tab.keyboard.type("-3")
+    press(tab, "Enter", 17)
+    assert session.labelling.label(int(node[1:])) == -3.0
+
+
+def test_several_nodes_get_one_number(open_page, serve, make_problem):
+    session = Session(make_problem()[0], answers="numbers")
+    tab = open_page(serve(session))
+    tab.locator("#map").focus()
+    tab.keyboard.press("Shift+Enter")
+    playwright.expect(tab.locator("#selection")).to_contain_text("a number and Enter label them")
+    tab.locator("#number").fill("8")
+    tab.locator("#number-form button").click()
+    tab.wait_for_selector("body:not(.busy)[data-version='1']")
+    assert set(session.labelling.codes.values()) == {8.0}
+    assert len(session.labelling.codes) > 10

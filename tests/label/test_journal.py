@@ -2,6 +2,7 @@ import json
 import os
 import random
 
+import numpy as np
 import pytest
 
 from gssl.label.journal import Journal, journal_path
@@ -332,3 +333,62 @@ def test_a_write_that_stops_halfway_is_neither_kept_nor_made_up_for_later(path, 
 
 def test_the_journal_lies_beside_the_output(tmp_path):
     assert journal_path(tmp_path / "labels.csv") == tmp_path / "labels.csv.journal"
+
+
+def test_numbers_come_back_exactly_and_undone_ones_do_not(problem, number_session, give, tmp_path):
+    give(*range(10))
+    number_session.act({"do": "label", "nodes": [11], "label": "1e-17"}, number_session.version)
+    number_session.act({"do": "label", "nodes": [12], "label": 0.1 + 0.2}, number_session.version)
+    number_session.act({"do": "label", "nodes": [13], "label": -5}, number_session.version)
+    number_session.act({"do": "undo"}, number_session.version)
+    path = number_session.journal.path
+    number_session.journal.close()
+    journal = Journal(path, "numbers")
+    again = Session(problem, journal, layout=False, answers="numbers")
+    journal.close()
+    assert again.labelling.codes == number_session.labelling.codes
+    assert again.labelling.label(12) == 0.1 + 0.2
+    assert again.labelling.undoable == "labelled n12"
+    np.testing.assert_array_equal(again.opinion.answer.values, number_session.opinion.answer.values)
+
+
+def test_a_damaged_number_is_named_and_left_out(problem, number_session, give):
+    give(0, 1, 2)
+    path = number_session.journal.path
+    number_session.journal.close()
+    lines = path.read_bytes().split(b"\n")
+    # another digit
+    at = lines[2].index(b'"label": ') + len(b'"label": ')
+    lines[2] = lines[2][:at] + b"9" + lines[2][at:]
+    path.write_bytes(b"\n".join(lines))
+    journal = Journal(path, "numbers")
+    again = Session(problem, journal, layout=False, answers="numbers")
+    journal.close()
+    assert sorted(again.labelling.codes) == [0, 2]
+    assert again.notes == [f"{path}, line 3, is left out: it is damaged."]
+
+
+def test_a_journal_of_the_other_kind_is_refused_and_kept(path):
+    for held, other in (("classes", "numbers"), ("numbers", "classes")):
+        Journal(path, held).close()
+        content = path.read_bytes()
+        with pytest.raises(ValueError, match=f"holds {held}, not {other}: choose another --out"):
+            Journal(path, other)
+        assert path.read_bytes() == content
+        path.unlink()
+    path.write_text('{"journal": "gssl label", "format": 1}\n')
+    with pytest.raises(ValueError, match="holds classes, not numbers"):
+        Journal(path, "numbers")
+
+
+def test_a_class_in_a_journal_of_numbers_is_left_out(problem, path):
+    journal = Journal(path, "numbers")
+    for number, label in enumerate((1.5, "ash", "2", None), start=1):
+        journal.append({"do": "label", "nodes": ["n0"], "label": label, "n": number})
+    journal.close()
+    journal = Journal(path, "numbers")
+    session = Session(problem, journal, layout=False, answers="numbers")
+    journal.close()
+    assert len(session.notes) == 2
+    assert "must be a number" in session.notes[0]
+    assert session.labelling.codes == {}

@@ -3,7 +3,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gssl.label.labelling import Labelling, check_class_name
+from gssl.label.label_kinds import check_class_name
+from gssl.label.labelling import Labelling
 
 IDS = np.array(["a", "b", "c", "d"], dtype=object)
 

@@ -169,7 +169,7 @@ def test_an_action_is_answered_with_the_new_state(ask, session, truth):
     assert (state["version"], state["labelled"], state["speaks"]) == (12, 12, "fast")
     assert [each["labels"] for each in state["classes"]] == [4, 4, 4]
     assert state["card"]["index"] not in range(12)
-    np.testing.assert_array_equal(guesses, session.guesses)
+    np.testing.assert_array_equal(guesses, session.opinion.guesses)
     np.testing.assert_array_equal(np.flatnonzero(confidences == 255), np.arange(12))
     # undo returns to the node
     state, _, _ = decode(ask("POST", "/api/act", {"do": "undo", "version": 12})[1])
@@ -415,3 +415,41 @@ def test_an_answer_is_bounded_however_many_nodes_are_labelled_at_once(make_probl
     answer = server_module.frame(session, session.state() | {"card": session.card(*suggestion)})
     # three bytes per node, plus lists of bounded length
     assert len(answer) < 3 * 2000 + 30_000
+
+
+@pytest.mark.parametrize("session", ["numbers"], indirect=True)
+def test_numbers_are_taken_as_they_are_typed(ask, session):
+    def act(label, version):
+        action = {"do": "label", "nodes": [4], "label": label, "version": version, "stay": 4}
+        return ask("POST", "/api/act", action)
+
+    status, body, _ = act(" -2.50", 0)
+    state, guesses, confidences = decode(body)
+    assert (status, state["answers"], state["labelled"], state["card"]["label"]) == (200, "numbers", 1, -2.5)
+    assert confidences[4] == 255
+    assert guesses[4] == state["card"]["code"] < 65_535
+    for label, why in (
+        ("abc", "'abc' is not a number"),
+        ("inf", "'inf' is not a number"),
+        ("1e999", "too large"),
+    ):
+        status, body, _ = act(label, 1)
+        assert status == 400
+        assert why in json.loads(body)["error"]
+    # Python would read this as infinity
+    body = b'{"do": "label", "nodes": [4], "label": 1e999, "version": 1}'
+    assert ask("POST", "/api/act", body)[0] == 400
+    assert session.labelling.codes == {4: -2.5}
+    assert session.version == 1
+
+
+@pytest.mark.parametrize("session", ["numbers"], indirect=True)
+def test_numbers_are_imported_and_exported(ask, session):
+    table = b"id;value\nn1;1,5\nn2;2,25\n"
+    status, body, _ = ask("POST", "/api/import?format=csv&version=0", table)
+    assert (status, decode(body)[0]["message"]) == (200, "2 labels imported.")
+    assert ask("GET", "/api/export?format=csv")[1].split() == [b"id,value", b"n1,1.5", b"n2,2.25"]
+    status, body, _ = ask("POST", "/api/import?format=csv&version=1", b"id,value\nn1,ash\n")
+    assert status == 400
+    assert "'ash' of id 'n1' in column 'value' is not a finite number" in json.loads(body)["error"]
+    assert session.version == 1

@@ -2,26 +2,29 @@ import numpy as np
 import pytest
 
 from gssl.io import Labels, Problem, assemble, read_edges, read_labels
+from gssl.label.class_opinion import Careful
 from gssl.label.interactive import estimate_accuracy
 from gssl.label.journal import Journal
-from gssl.label.session import IS_LABELLED, NO_GUESS, Careful, Session, StaleError
+from gssl.label.number_opinion import FIRST_LEVEL, LEVELS
+from gssl.label.opinion import IS_LABELLED, NO_GUESS
+from gssl.label.session import Session, StaleError
 from gssl.selection import Audit, LearningCurve
 
 CLASSES = ("ash", "birch", "cedar")
 
 
 def test_a_session_begins_without_guesses_and_classifies_from_two_classes_on(session, label, truth):
-    assert (session.guesses == NO_GUESS).all()
+    assert (session.opinion.guesses == NO_GUESS).all()
     assert session.state()["speaks"] == "none"
     assert session.card(0)["thinks"] == []
     label(0)
     assert session.state()["speaks"] == "none"
     label(1, 2)
     assert session.state()["speaks"] == "fast"
-    predicted = [session.predicted_class(node) for node in range(90)]
+    predicted = [session.prediction(node) for node in range(90)]
     assert np.mean([a == b for a, b in zip(predicted, truth, strict=True)]) > 0.8
-    assert session.confidences[0] == IS_LABELLED
-    assert session.confidences[3] < IS_LABELLED
+    assert session.opinion.confidences[0] == IS_LABELLED
+    assert session.opinion.confidences[3] < IS_LABELLED
 
 
 def test_an_action_is_in_the_journal_before_it_counts(session, label, monkeypatch):
@@ -37,11 +40,11 @@ def test_an_action_is_in_the_journal_before_it_counts(session, label, monkeypatc
 
 def test_undo_restores_what_was_said(session, label):
     label(*range(12))
-    before, version = session.P.copy(), session.version
+    before, version = session.opinion.P.copy(), session.version
     label(13)
-    assert not np.array_equal(before, session.P)
+    assert not np.array_equal(before, session.opinion.P)
     session.act({"do": "undo"}, session.version)
-    np.testing.assert_array_equal(before, session.P)
+    np.testing.assert_array_equal(before, session.opinion.P)
     assert session.version == version + 2
     assert session.labelling.last == [13]
 
@@ -60,7 +63,7 @@ def test_a_restart_goes_on_where_it_was(problem, session, label, tmp_path):
     assert again.labelling.classes == [*CLASSES, "oak"]
     assert again.labelling.skipped == {25}
     assert again.version == session.version
-    np.testing.assert_array_equal(again.P, session.P)
+    np.testing.assert_array_equal(again.opinion.P, session.opinion.P)
     assert again.suggest() == session.suggest()
     # the curve is recomputed from the first labels on
     assert [point[0] for point in again.state()["curve"]][-1] == 21
@@ -126,7 +129,12 @@ def test_undo_gives_back_what_the_page_showed_before_any_action(make_problem, se
     def shown():
         # a removed label leaves its own point on the curve of fewer labels
         state = {name: value for name, value in session.state().items() if name not in ("version", "curve")}
-        return state, session.guesses.tolist(), session.confidences.tolist(), session.suggest()
+        return (
+            state,
+            session.opinion.guesses.tolist(),
+            session.opinion.confidences.tolist(),
+            session.suggest(),
+        )
 
     before = []
     for _ in range(20):
@@ -154,7 +162,7 @@ def test_the_page_cannot_number_actions_or_choose_what_undo_takes_back(session, 
 
 
 def test_a_class_too_many_is_refused_before_it_is_written(session, monkeypatch):
-    monkeypatch.setattr("gssl.label.labelling.MAX_CLASSES", 2)
+    monkeypatch.setattr("gssl.label.label_kinds.MAX_CLASSES", 2)
     pairs = [["n1", "ash"], ["n2", "birch"], ["n3", "cedar"]]
     with pytest.raises(ValueError, match="at most 2 classes"):
         session.act({"do": "import", "labels": pairs}, 0)
@@ -191,8 +199,8 @@ def test_a_model_that_only_guesses_does_not_choose(session, truth):
         name = CLASSES[node // 3 % 3]
         session.act({"do": "label", "nodes": [node], "label": name}, session.version)
         if session.version < 20:
-            assert not session.guessing
-    assert session.answer.hits.sum() <= np.bincount(session.answer.codes).max()
+            assert not session.opinion.guessing
+    assert session.opinion.answer.hits.sum() <= np.bincount(session.opinion.answer.codes).max()
     assert session.state()["guessing"]
     node, count = session.suggest()
     assert node >= 30
@@ -204,7 +212,7 @@ def test_a_model_that_only_guesses_does_not_choose(session, truth):
     for node in range(90):
         session.act({"do": "label", "nodes": [node], "label": truth[node]}, session.version)
         if node == 60:
-            assert not session.guessing
+            assert not session.opinion.guessing
             assert session.suggest()[1] >= 0
 
 
@@ -221,7 +229,7 @@ def test_accuracy_is_estimated_from_hidden_labels(session, label):
     assert session.state()["accuracy"] is None
     label(*range(7, 30))
     accuracy = session.state()["accuracy"]
-    answer = session.answer
+    answer = session.opinion.answer
     confidences = answer.distributions[30:].max(axis=1)
     wanted = estimate_accuracy(answer.hidden.max(axis=1), answer.hits, confidences)
     assert (accuracy["share"], accuracy["error"]) == wanted
@@ -232,7 +240,7 @@ def test_accuracy_is_estimated_from_hidden_labels(session, label):
 def test_shares_on_a_card_are_those_in_the_lead_of_the_first_class(session, label):
     label(*range(30))
     card = session.card(50)
-    answer = session.answer
+    answer = session.opinion.answer
     best, second = (CLASSES.index(each["name"]) for each in card["thinks"][:2])
     shares = answer.shares(50)
     scores = shares @ np.eye(3)[answer.codes]
@@ -279,14 +287,14 @@ def test_a_careful_model_speaks_and_the_fast_one_moves_it(session, label):
     hidden = np.eye(3)[[labels[node] for node in sorted(labels)]]
     session.offer(labels, Careful(P, hidden), "careful")
     assert session.state()["speaks"] == "careful"
-    np.testing.assert_allclose(session.P, P, atol=1e-6)
+    np.testing.assert_allclose(session.opinion.P, P, atol=1e-6)
     assert session.state()["refit"]["share"] > 0.5
     assert session.state()["refit"]["labels"] == 12
-    fast = session.answer.distributions.copy()
+    fast = session.opinion.answer.distributions.copy()
     label(12)
     assert session.state()["speaks"] == "both"
-    moved = P * (session.answer.distributions + 0.01) / (fast + 0.01)
-    np.testing.assert_allclose(session.P, moved / moved.sum(axis=1, keepdims=True), rtol=1e-4)
+    moved = P * (session.opinion.answer.distributions + 0.01) / (fast + 0.01)
+    np.testing.assert_allclose(session.opinion.P, moved / moved.sum(axis=1, keepdims=True), rtol=1e-4)
     # a class that the careful model does not know
     session.act({"do": "label", "nodes": [20], "label": "oak"}, session.version)
     assert session.state()["speaks"] == "fast"
@@ -333,3 +341,127 @@ def test_a_graph_of_one_node_can_be_labelled():
     assert session.suggest() == (0, 0)
     session.act({"do": "label", "nodes": [0], "label": "x"}, 0)
     assert session.suggest() is None
+
+
+def test_numbers_are_predicted_with_intervals(number_session, give, numbers):
+    session = number_session
+    assert session.state()["speaks"] == "none"
+    assert session.card(0)["thinks"] is None
+    give(0)
+    assert session.state()["speaks"] == "none"
+    give(1)
+    assert session.state()["speaks"] == "fast"
+    assert set(session.card(50)["thinks"]) == {"value"}
+    give(*range(2, 40))
+    thinks = session.card(50)["thinks"]
+    assert thinks["low"] < thinks["value"] < thinks["high"]
+    assert session.prediction(50) == thinks["value"]
+    assert session.prediction(3) == session.card(3)["label"] == numbers[3]
+    answer = session.opinion.answer
+    # without its own number
+    assert session.card(3)["thinks"]["value"] == answer.hidden[3]
+    predicted = np.array([session.prediction(node) for node in range(40, 90)])
+    assert np.corrcoef(predicted, numbers[40:])[0, 1] > 0.9
+    state = session.state()
+    share, error = answer.accuracy.r_squared
+    assert share > 0.8
+    assert (state["accuracy"]["share"], state["accuracy"]["error"]) == (share, error)
+    assert state["accuracy"]["typical"] == np.median(np.abs(numbers[:40] - answer.hidden))
+    assert [point[0] for point in state["curve"]] == list(range(8, 41))
+    assert sum(state["labels"]) == 40
+    assert sum(state["predicted"]) == 90
+
+
+def test_numbers_that_raise_a_prediction_are_shown_before_those_that_lower_it(number_session, give):
+    give(*range(30))
+    card, shares = number_session.card(50), number_session.opinion.answer.shares(50)
+    assert [each["share"] for each in card["why"][:4]] == pytest.approx(sorted(shares)[::-1][:4])
+    assert [each["share"] for each in card["why"][4:]] == pytest.approx(sorted(shares)[:4])
+    assert "for a higher number" in card["picture"]
+    # a node does not speak for itself
+    assert 3 not in {each["index"] for each in number_session.card(3)["why"]}
+
+
+def test_colours_of_numbers_go_from_the_lowest_to_the_highest(number_session, give, numbers):
+    give(*range(40))
+    said = number_session.opinion
+    assert (said.confidences[:40] == IS_LABELLED).all()
+    assert (said.confidences[40:] < IS_LABELLED).all()
+    order = np.argsort(said.answer.values[40:])
+    assert (np.diff(said.guesses[40:][order].astype(int)) >= 0).all()
+    assert said.guesses[np.argmax(numbers[:40])] == FIRST_LEVEL + LEVELS - 1
+
+
+def test_a_wrong_number_is_doubted(number_session, give, numbers):
+    give(*range(40))
+    assert number_session.state()["doubts"] == []
+    number_session.act({"do": "label", "nodes": [40], "label": numbers[40] + 100.0}, number_session.version)
+    state = number_session.state()
+    assert [each["index"] for each in state["doubts"]] == [40]
+    assert state["doubts"][0]["deviations"] > 4
+    assert state["wrong"].startswith("1 of 41 numbers is more than 4 deviations away")
+
+
+@pytest.mark.parametrize("label", ["abc", "inf", "3,5", "", float("inf"), float("nan"), True, [1], "1e999"])
+def test_labels_that_are_no_numbers_change_nothing(number_session, label):
+    with pytest.raises(ValueError, match="number"):
+        number_session.act({"do": "label", "nodes": [0], "label": label}, 0)
+    with pytest.raises(ValueError, match="number"):
+        number_session.act({"do": "import", "labels": [["n1", 2.0], ["n2", label]]}, 0)
+    assert number_session.labelling.codes == {}
+    assert number_session.journal.path.read_text().count("\n") == 1
+
+
+def test_undo_of_numbers_gives_back_what_the_page_showed(number_session, give):
+    give(*range(12))
+
+    def shown():
+        state = {name: value for name, value in number_session.state().items() if name != "version"}
+        return state, number_session.opinion.guesses.tolist(), number_session.suggest()
+
+    before = shown()
+    number_session.act({"do": "label", "nodes": [3, 20], "label": "7.5"}, number_session.version)
+    assert number_session.labelling.label(20) == number_session.labelling.label(3) == 7.5
+    assert number_session.state()["undo"] == "labelled 2 nodes"
+    number_session.act({"do": "undo"}, number_session.version)
+    after = shown()
+    # the curve keeps its point of more numbers for when they come back
+    assert after == before
+
+
+def test_numbers_are_imported_and_written_with_every_digit(number_session, give, tmp_path):
+    give(0)
+    number_session.act({"do": "label", "nodes": [1], "label": "0.1234567890123"}, number_session.version)
+    labels = Labels(np.array(["n5", "gone"], dtype=object), np.array([2.5, 1.0], dtype=object))
+    message = number_session.import_labels(labels, number_session.version)
+    assert message == "1 labels imported; 1 of unknown nodes left out."
+    assert list(number_session.labels()) == ["id", "value"]
+    for suffix in ("csv", "parquet", "tsv", "jsonl"):
+        number_session.write(tmp_path / f"out.{suffix}")
+        read = read_labels(tmp_path / f"out.{suffix}", answers="numbers")
+        assert read.ids.tolist() == ["n0", "n1", "n5"]
+        assert read.labels.tolist() == number_session.labels()["value"]
+
+
+def test_equal_numbers_predict_nothing_yet(number_session):
+    for node in range(3):
+        number_session.act({"do": "label", "nodes": [node], "label": 4}, number_session.version)
+    assert number_session.state()["speaks"] == "none"
+    assert number_session.prediction(0) == 4.0
+    assert number_session.prediction(5) is None
+    assert number_session.suggest() is not None
+
+
+def test_numbers_without_a_pattern_are_asked_at_random(number_session):
+    rng = np.random.default_rng(0)
+    for node in range(30):
+        label = float(rng.standard_normal())
+        number_session.act({"do": "label", "nodes": [node], "label": label}, number_session.version)
+    assert not number_session.opinion.answer.accuracy.beats_mean
+    assert number_session.state()["guessing"]
+    assert number_session.suggest()[1] == 0
+
+
+def test_other_kinds_of_answers_are_refused(problem):
+    with pytest.raises(ValueError, match="one of classes, numbers, not 'sets'"):
+        Session(problem, layout=False, answers="sets")

@@ -391,7 +391,7 @@ def audit(out: Path, model: Path | None, **given: Any) -> None:
 
 
 @app.command()
-@options(_GRAPH, _LABELS, _FEATURES)
+@options(_GRAPH, _LABELS, _NUMBERS, _FEATURES)
 @click.option("--out", type=UserPath(), required=True, help="Labels: .csv, .tsv, .parquet or .jsonl.")
 @click.option(
     "--port", type=click.IntRange(0, 65535), default=0, help="Port of the page; any free port by default."
@@ -399,7 +399,7 @@ def audit(out: Path, model: Path | None, **given: Any) -> None:
 @click.option("--browser/--no-browser", default=True, help="Open the page in the browser.")
 @options(_READING, RUN_OPTIONS)
 def label(out: Path, port: int, browser: bool, **given: Any) -> None:
-    """Label nodes in the browser.
+    """Label nodes in the browser, with classes or numbers.
 
     The page suggests the most useful nodes.
 
@@ -407,6 +407,7 @@ def label(out: Path, port: int, browser: bool, **given: Any) -> None:
     Examples:
       gssl label --edges e.csv --features f.parquet --out labels.csv
       gssl label --features docs.csv --text abstract --knn 10 --labels l.csv --out labels.csv
+      gssl label --edges e.csv --features f.parquet --numbers --out prices.csv
     """
     run = _start(given)
     from gssl.cli.label_command import run_label

@@ -34,10 +34,10 @@ def run_label(run: Run, out: Path, port: int, browser: bool) -> None:
     problem = run.read()
     inputs = run.inputs
     texts = read_texts(inputs.features, problem, id_column=inputs.id_column, header=inputs.header)
-    journal = Journal(journal_file)
+    journal = Journal(journal_file, inputs.answers)
     try:
         with terminal.stage("preparing"), terminal.step("the page"):
-            session = Session(problem, journal, texts)
+            session = Session(problem, journal, texts, answers=inputs.answers)
         terminal.note(*session.notes)
         if journal.actions:
             terminal.note(
@@ -83,9 +83,11 @@ def _serve(server: LabelServer, out: Path, browser: bool, terminal: Terminal, jo
     if background.error:
         terminal.note(background.error)
     _save(session, out, written, terminal)
-    n_labels, n_classes = len(session.labelling.codes), len(set(session.labelling.codes.values()))
-    summary = f"{counted(n_labels, 'label')} in {n_classes} classes: {out}"
-    terminal.say(summary if out.exists() else "No label was given, so nothing was written.")
+    terminal.say(
+        f"{session.labelling.summary}: {out}"
+        if out.exists()
+        else "No label was given, so nothing was written."
+    )
 
 
 def print_addresses(server: LabelServer, handle: int) -> None:

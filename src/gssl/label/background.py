@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from gssl.label.session import Careful, Session
+from gssl.label.class_opinion import Careful
+from gssl.label.session import Session
 from gssl.scale.memory import available_memory
 
 # seconds without an action before a fit starts
@@ -36,7 +37,9 @@ class BackgroundFit:
         self._thread = Thread(target=self._run, name="gssl-label-refit", daemon=True)
 
     def start(self) -> None:
-        """Start watching the session, unless there is too little memory for a second copy."""
+        """Start watching a session of classes, unless there is too little memory for a second copy."""
+        if self.session.answers != "classes":
+            return
         X, A = self.session.problem.features, self.session.problem.adjacency
         size = A.nnz * 12 + (0 if X is None else 12 * X.nnz if hasattr(X, "nnz") else X.nbytes)
         if 4 * size > available_memory():

@@ -5,14 +5,16 @@ import os
 import zlib
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 from filelock import Timeout
 
 from gssl.files import explain_write_errors, make_lock, open_regular, sync_folder, write_all
 from gssl.io.atomic import check_writable
+from gssl.io.label_tables import Answers
 
+# the header of a journal of classes; that of another one says what its labels are
 _HEADER = {"journal": "gssl label", "format": 2}
 # the header and the fields of format 1, which had no checksums
 _EARLIER, _EARLIER_FIELDS = {**_HEADER, "format": 1}, {"do", "nodes", "label", "labels", "at"}
@@ -28,11 +30,11 @@ class Journal:
     """An append-only file of actions; a last line that was truncated by a crash is dropped.
 
     ``actions`` and their ``lines`` are those in the file when it was opened, without the ``damaged`` lines,
-    which stay in it. Only one process can open it at a time.
+    which stay in it. ``answers`` are what its labels are. Only one process can open it at a time.
     """
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    def __init__(self, path: Path, answers: Answers = "classes") -> None:
+        self.path, header = path, _header(answers)
         check_writable(path)
         path.parent.mkdir(parents=True, exist_ok=True)
         with explain_write_errors(path):
@@ -44,14 +46,14 @@ class Journal:
                 f"{path} is in use by another gssl label: use its page, or end it first."
             ) from error
         try:
-            self.actions, self.lines, self.damaged, kept = _read(path)
+            self.actions, self.lines, self.damaged, kept = _read(path, header)
             with explain_write_errors(path):
                 # unbuffered, so that data of a failed write are not written later
                 self._file = open_regular(path, "r+b" if path.exists() else "x+b", buffering=0)
                 self._file.truncate(kept)
                 self._file.seek(kept)
                 if not kept:
-                    self._write(_HEADER)
+                    self._write(header)
                     sync_folder(path.parent)
         except BaseException:
             self._unlock()
@@ -82,7 +84,16 @@ class Journal:
         os.fsync(self._file.fileno())
 
 
-def _read(path: Path) -> tuple[list[dict[str, Any]], list[int], list[int], int]:
+def _header(answers: Answers) -> dict[str, Any]:
+    return _HEADER if answers == "classes" else {**_HEADER, "answers": answers}
+
+
+def _answers_of(header: dict[str, Any] | None) -> Answers | None:
+    """Return what the labels of a journal are; None if this is not its header."""
+    return next((answers for answers in get_args(Answers) if header == _header(answers)), None)
+
+
+def _read(path: Path, wanted: dict[str, Any]) -> tuple[list[dict[str, Any]], list[int], list[int], int]:
     """Return the actions in a file, their lines, the damaged lines, and the length of its valid part."""
     content = b""
     if path.exists():
@@ -93,16 +104,21 @@ def _read(path: Path) -> tuple[list[dict[str, Any]], list[int], list[int], int]:
     torn = records.pop() if records and b"\0" in records[-1] else None
     kept = content.rfind(b"\n") + 1 - (0 if torn is None else len(torn) + 1)
     first = _decode(header)
-    is_sealed = first == _HEADER
+    is_earlier = first is None and _parse(header) == _EARLIER
+    is_sealed = first == wanted
+    held = _answers_of(_HEADER if is_earlier else first)
+    if held not in (None, _answers_of(wanted)):
+        raise ValueError(f"{path} holds {held}, not {_answers_of(wanted)}: choose another --out.")
     actions, lines, damaged = _read_records(records, is_sealed)
-    if is_sealed or _parse(header) == _EARLIER:
+    if is_sealed or is_earlier:
         return actions, lines, damaged, kept
     if first is not None and "journal" in first:
         raise ValueError(f"{path} was written by a newer gssl: update gssl, or choose another --out.")
     if actions:
         return actions, lines, [1, *damaged], kept
+    known = (_EARLIER, *(_header(answers) for answers in get_args(Answers)))
     # a truncated header, possibly padded with zeros, is an empty journal
-    if records or not any(_encode(each).startswith(content.rstrip(b"\0")) for each in (_HEADER, _EARLIER)):
+    if records or not any(_encode(each).startswith(content.rstrip(b"\0")) for each in known):
         raise ValueError(f"{path} is not a journal of gssl label: choose another --out.")
     return [], [], [], 0
 

@@ -1,18 +1,14 @@
 """The user's labels as a sequence of actions that can be replayed and undone."""
 
-import unicodedata
 from collections.abc import Mapping, Sequence
 from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from gssl.methods.labels import MINUS
-from gssl.wording import is_missing_text, quoted
+from gssl.label.label_kinds import ClassNames, LabelKind
+from gssl.wording import quoted
 
-MAX_NAME = 200
-# more would not fit the page, nor the memory of a large graph
-MAX_CLASSES = 1_000
 # labels in which recently used classes are looked for
 _LAST = 1_000
 
@@ -26,24 +22,23 @@ class _Before(NamedTuple):
     n: int
     what: str
     n_classes: int
-    nodes: list[tuple[int, tuple[int, int] | None, bool]]
+    nodes: list[tuple[int, tuple[Any, int] | None, bool]]
 
 
 class Labelling:
-    """Labels by node, classes in order of appearance, and skipped nodes.
+    """Labels of a kind by node, as codes, and skipped nodes.
 
-    An action is a dict: ``{"do": "label", "nodes": [ids], "label": name or None}``, ``{"do": "skip", "nodes":
-    [ids]}``, ``{"do": "class", "label": name}``, ``{"do": "import", "labels": [[id, name], …]}`` or
+    An action is a dict: ``{"do": "label", "nodes": [ids], "label": label or None}``, ``{"do": "skip",
+    "nodes": [ids]}``, ``{"do": "class", "label": name}``, ``{"do": "import", "labels": [[id, label], …]}`` or
     ``{"do": "undo", "of": n}``, with a number ``n``. ``check`` adds ``n`` and ``of`` if they are left out.
     """
 
-    def __init__(self, node_ids: np.ndarray, y: np.ndarray) -> None:
+    def __init__(self, node_ids: np.ndarray, y: np.ndarray, kind: LabelKind | None = None) -> None:
         self.indices: Mapping[str, int] = {str(node): i for i, node in enumerate(node_ids)}
-        self.classes: list[str] = sorted({str(label) for label in y if label is not None})
-        codes = {name: code for code, name in enumerate(self.classes)}
-        self.given = {i: codes[str(label)] for i, label in enumerate(y) if label is not None}
+        self.kind = ClassNames() if kind is None else kind
+        self.given = self.kind.read(y)
         # in the order in which labels were given
-        self.codes: dict[int, int] = dict(self.given)
+        self.codes: dict[int, Any] = dict(self.given)
         # by which undo restores that order
         self._turns = {node: turn for turn, node in enumerate(self.codes)}
         self._turn = len(self.codes)
@@ -55,20 +50,30 @@ class Labelling:
         self._undo: list[_Before] = []
 
     @property
+    def classes(self) -> list[str]:
+        """The names of classes in order of appearance; empty if labels are numbers."""
+        return self.kind.names
+
+    @property
+    def summary(self) -> str:
+        """How many labels there are, in words."""
+        return self.kind.summarise(self.codes.values())
+
+    @property
     def undoable(self) -> str:
         """A description of the action that undo would revert; empty if there is none."""
         return self._undo[-1].what if self._undo else ""
 
-    def label(self, node: int) -> str | None:
+    def label(self, node: int) -> Any:
         """Return the label of a node, or None."""
         code = self.codes.get(node)
-        return None if code is None else self.classes[code]
+        return None if code is None else self.kind.decode(code)
 
-    def recent(self, count: int) -> list[str]:
+    def recent(self, count: int) -> list[Any]:
         """Return the classes of the last labels, the latest first; labels given at the start do not count."""
         last = islice(reversed(self.codes.items()), _LAST)
         used = dict.fromkeys(code for node, code in last if self.given.get(node) != code)
-        return [self.classes[code] for code in islice(used, count)]
+        return [self.kind.decode(code) for code in islice(used, count)]
 
     def check(self, action: Mapping[str, Any]) -> dict[str, Any]:
         """Return a numbered action that ``apply`` cannot fail on; raise ValueError if it is invalid."""
@@ -85,32 +90,18 @@ class Labelling:
         if do == "skip":
             return {"do": do, "nodes": _check_ids(action.get("nodes")), "n": n}
         if do == "class":
-            return {"do": do, "label": self._check_names([action.get("label")])[0], "n": n}
+            return {"do": do, "label": self.kind.check_new_class(action.get("label")), "n": n}
         if do == "import":
-            ids, names = _check_pairs(action.get("labels"))
-            pairs = zip(ids, self._check_names(names), strict=True)
-            return {"do": do, "labels": [[i, name] for i, name in pairs], "n": n}
+            ids, labels = _check_pairs(action.get("labels"), self.kind.noun)
+            pairs = zip(ids, self.kind.check(labels), strict=True)
+            return {"do": do, "labels": [[i, label] for i, label in pairs], "n": n}
         if do != "label":
             shown = quoted(do) if isinstance(do, str | None) else "this"
             raise ValueError(f"{shown} is not an action: use label, skip, class, import or undo.")
         if "label" not in action:
-            raise ValueError("a label action needs the name of a class, or null to remove the label.")
-        label = None if action["label"] is None else self._check_names([action["label"]])[0]
+            raise ValueError(f"a label action needs a {self.kind.noun}, or null to remove the label.")
+        label = None if action["label"] is None else self.kind.check([action["label"]])[0]
         return {"do": do, "nodes": _check_ids(action.get("nodes")), "label": label, "n": n}
-
-    def _check_names(self, names: Sequence[Any]) -> list[str]:
-        """Return names of classes: existing ones unchanged, new ones checked."""
-        known = {name: name for name in self.classes}
-        for name in names:
-            if not isinstance(name, str) or name not in known:
-                checked = check_class_name(name)
-                known[name] = known[checked] = checked
-        n_classes = len(set(known.values()))
-        if n_classes > max(MAX_CLASSES, len(self.classes)):
-            raise ValueError(
-                f"there are at most {MAX_CLASSES:,} classes on the page: {n_classes:,} are too many."
-            )
-        return [known[name] for name in names]
 
     def apply(self, action: Mapping[str, Any]) -> None:
         """Apply a checked action; nodes that are not in the graph are counted and skipped."""
@@ -125,7 +116,7 @@ class Labelling:
             self._skip(n, action["nodes"])
         else:
             self._remember(n, f"class {action['label']}", [])
-            self._code(action["label"])
+            self.kind.encode(action["label"])
         self.version = n
 
     def _set(self, n: int, pairs: Sequence[tuple[str, Any]], how: str = "labelled") -> None:
@@ -138,7 +129,7 @@ class Labelling:
             self.skipped.discard(node)
             self.codes.pop(node, None)
             if label is not None:
-                self.codes[node] = self._code(label)
+                self.codes[node] = self.kind.encode(label)
                 self._turns[node] = self._turn
                 self._turn += 1
 
@@ -147,11 +138,6 @@ class Labelling:
         self.unknown += len(names) - len(nodes)
         self._remember(n, "skipped", nodes)
         self.skipped.update(node for node in nodes if node not in self.codes)
-
-    def _code(self, name: str) -> int:
-        if name not in self.classes:
-            self.classes.append(name)
-        return self.classes.index(name)
 
     def _remember(self, n: int, what: str, nodes: list[int]) -> None:
         self.last = nodes
@@ -185,26 +171,10 @@ def _check_ids(nodes: Any) -> list[str]:
     return nodes
 
 
-def _check_pairs(pairs: Any) -> tuple[list[str], list[Any]]:
+def _check_pairs(pairs: Any, noun: str) -> tuple[list[str], list[Any]]:
     """Return the ids and the labels of an import."""
     if not isinstance(pairs, list) or not all(isinstance(pair, list) and len(pair) == 2 for pair in pairs):
-        raise ValueError("imported labels must be a list of pairs (id, class).")
+        raise ValueError(f"imported labels must be a list of pairs (id, {noun}).")
     if not all(isinstance(node, str) for node, _ in pairs):
-        raise ValueError("imported labels must be pairs of strings (id, class).")
+        raise ValueError(f"imported labels must be pairs (id, {noun}), with text as id.")
     return [node for node, _ in pairs], [label for _, label in pairs]
-
-
-def check_class_name(given: Any) -> str:
-    """Return a class name, stripped and in Unicode form NFC; raise if it is invalid."""
-    if not isinstance(given, str):
-        raise ValueError("the name of a class must be a string: type a name.")
-    name = unicodedata.normalize("NFC", given).strip()
-    if not name:
-        raise ValueError("the name of the class is empty: type a name.")
-    if len(name) > MAX_NAME:
-        raise ValueError(f"the name of the class is longer than {MAX_NAME} characters: shorten it.")
-    if is_missing_text(name) or name == MINUS:
-        raise ValueError(f"{name!r} in a table of labels means a missing label: choose another name.")
-    if any(unicodedata.category(letter) in ("Cc", "Cs") for letter in name):
-        raise ValueError("the name of the class has control characters: remove them.")
-    return name

@@ -216,8 +216,8 @@ def frame(session: Session, state: dict[str, Any]) -> bytes:
     """Encode a state as JSON, followed by the guess (uint16) and confidence (uint8) of every node."""
     head = json.dumps(state).encode()
     head += b" " * (-len(head) % 4)
-    guesses = session.guesses.astype("<u2").tobytes()
-    return struct.pack("<I", len(head)) + head + guesses + session.confidences.tobytes()
+    guesses = session.opinion.guesses.astype("<u2").tobytes()
+    return struct.pack("<I", len(head)) + head + guesses + session.opinion.confidences.tobytes()
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -377,7 +377,7 @@ class _Handler(BaseHTTPRequestHandler):
             file = Path(folder) / f"labels{suffix}"
             file.write_bytes(body)
             try:
-                labels = read_labels(file)
+                labels = read_labels(file, answers=session.answers)
             except (ValueError, OSError) as error:
                 raise ValueError(str(error).replace(str(file), "the file")) from error
         with session.lock:

@@ -38,7 +38,7 @@ class Intervals:
         """Fit to held-out absolute errors of nodes with some columns D."""
         spread = D.std(axis=0)
         columns = np.stack([D.mean(axis=0), np.where(spread > 1e-9, spread, 1.0), np.zeros(D.shape[1])])
-        plain = cls(columns, np.array([0.0, _quantile(errors, share), 0.0, 0.0]))
+        plain = cls(columns, np.array([0.0, conformal_quantile(errors, share), 0.0, 0.0]))
         if len(errors) < _FEWEST or not errors.any():
             return plain
         Z = plain._standardized(D)
@@ -52,9 +52,9 @@ class Intervals:
         widths = []
         for power in _POWERS:
             sigma = np.exp(power * s)
-            widths.append((_quantile(errors / sigma, share) * sigma.mean(), power))
+            widths.append((conformal_quantile(errors / sigma, share) * sigma.mean(), power))
         power = min(widths)[1]
-        q = _quantile(errors / np.exp(power * s), share)
+        q = conformal_quantile(errors / np.exp(power * s), share)
         return cls(columns, np.array([power, q, s.min(), s.max()]))
 
     def _standardized(self, D: np.ndarray) -> np.ndarray:
@@ -67,7 +67,7 @@ class Intervals:
         return np.asarray(q * np.exp(power * s))
 
 
-def _quantile(errors: np.ndarray, share: float) -> float:
+def conformal_quantile(errors: np.ndarray, share: float) -> float:
     """Return the conformal quantile of some errors: the largest one if there are too few."""
     rank = int(np.ceil((len(errors) + 1) * share))
     return float(np.sort(errors)[min(rank, len(errors)) - 1])

@@ -1,7 +1,7 @@
 // The classes as answers to the shown node: their order, their keys, and a field that narrows them by first letters.
 
 import { css } from "./colors.js";
-import { $, el, percent } from "./view.js";
+import { $, el, percent } from "./elements.js";
 
 // keys of classes: 1–9, then letters that no other action uses
 const KEYS = [..."123456789abcdefghijklmopqrstuvwxy"];
@@ -11,7 +11,7 @@ const GUESSES = 5;
 
 // as long as every class has a key, each keeps its own; beyond that, letters narrow the list
 const hasKeys = (state) => state.classes.length <= KEYS.length;
-export const isKey = (key, state) => (hasKeys(state) ? KEYS : DIGITS).includes(key);
+export const isKey = (key, state) => state.answers === "classes" && (hasKeys(state) ? KEYS : DIGITS).includes(key);
 export const isLetter = (key, state) => !hasKeys(state) && /^\p{L}$/u.test(key);
 
 // codes of all classes in the order in which they are shown for a node
@@ -42,6 +42,7 @@ export function firstNarrowed(state) {
 }
 
 export function showAnswers(state, card, handlers) {
+  if (state.answers !== "classes") return;
   const field = $("class-filter");
   field.hidden = hasKeys(state);
   const text = field.hidden ? "" : field.value;

@@ -2,8 +2,9 @@
 
 import * as api from "./api.js";
 import { classOfKey, firstNarrowed, isKey, isLetter, showAnswers } from "./answers.js";
+import { $ } from "./elements.js";
 import { NodeMap } from "./map.js";
-import { $, say, showCard, showFound, showState, toast } from "./view.js";
+import { kindOf, say, showCard, showFound, showState, toast } from "./view.js";
 
 const POLL = 2000;
 let state = null, card = null, selection = { nodes: [], labelled: false };
@@ -69,12 +70,13 @@ function render(next, { announce = "" } = {}) {
 function showNode() {
   showCard(card, state, handlers);
   showAnswers(state, card, handlers);
+  // ready for the next number, but never opens the keyboard of a phone
+  if (state.answers === "numbers" && document.activeElement === document.body && matchMedia("(pointer: fine)").matches) $("number").focus({ preventScroll: true });
 }
 
 function describe() {
   if (!card) return "All nodes are labelled or skipped.";
-  const best = card.thinks[0];
-  return `Node ${card.id}${best ? `, probably ${best.name}, ${Math.round(100 * best.share)} percent` : ""}.`;
+  return `Node ${card.id}${kindOf(state).spoken(card)}.`;
 }
 
 async function painted() {
@@ -121,27 +123,45 @@ function trouble(error) {
 }
 
 // the name is given when the turn comes; what was selected, when the key was typed
-function label(name, selected = selection) {
+function label(name, selected = selection, refused = () => {}) {
   inTurn(async () => {
     const given = name();
     if (given == null) return;
-    if (selected.nodes.length && !selected.labelled) {
-      const open = selected.nodes.filter((node) => state.confidences[node] !== 255);
-      if (!open.length) return toast("All selected nodes have labels already.", true);
-      selected.labelled = await act({ do: "label", nodes: open, label: given }, `${open.length.toLocaleString("en")} nodes labelled ${given}`);
-      if (selected.labelled && selection === selected) select([]);
-      return selected.labelled;
+    let done = false;
+    try {
+      done = await give(given, selected);
+    } finally {
+      if (done === false) refused();
     }
-    if (!card) return;
-    flash(given);
-    return act({ do: "label", nodes: [card.index], label: given }, `${card.id} labelled ${given}`);
+    return done;
   });
+}
+
+async function give(given, selected) {
+  if (selected.nodes.length && !selected.labelled) {
+    const open = selected.nodes.filter((node) => state.confidences[node] !== 255);
+    if (!open.length) return toast("All selected nodes have labels already.", true);
+    selected.labelled = await act({ do: "label", nodes: open, label: given }, `${open.length.toLocaleString("en")} nodes labelled ${given}`);
+    if (selected.labelled && selection === selected) select([]);
+    return selected.labelled;
+  }
+  if (!card) return;
+  flash(given);
+  return act({ do: "label", nodes: [card.index], label: given }, `${card.id} labelled ${given}`);
 }
 
 function labelByName(name, event) {
   if (event.detail) document.activeElement.blur();
   if ($("class-filter").value) leaveFilter();
   label(() => name);
+}
+
+// a number that is refused comes back, to be corrected
+function saveNumber() {
+  const field = $("number"), text = field.value.trim();
+  field.value = "";
+  if (!text) return selection.nodes.length ? toast("Type a number for the selected nodes.", true) : skip();
+  label(() => text, selection, () => { field.value ||= text; });
 }
 
 function flash(name) {
@@ -173,7 +193,7 @@ function select(nodes) {
   $("selection").hidden = !nodes.length;
   const labelled = nodes.filter((node) => state.confidences[node] === 255).length;
   $("selection").textContent = nodes.length
-    ? `${nodes.length.toLocaleString("en")} nodes selected${labelled ? `, ${labelled} of which keep their label` : ""}: a class key labels them, Esc drops the selection.`
+    ? `${nodes.length.toLocaleString("en")} nodes selected${labelled ? `, ${labelled} of which keep their label` : ""}: ${kindOf(state).selected}, Esc drops the selection.`
     : "";
 }
 
@@ -196,7 +216,7 @@ function hover(node, event) {
   hovering = setTimeout(async () => {
     try {
       const found = await api.getNode(node);
-      const guess = found.label ?? (found.thinks[0] ? `${found.thinks[0].name}? ${Math.round(100 * found.thinks[0].share)} %` : "");
+      const guess = found.label ?? kindOf(state).tip(found);
       tip.textContent = guess ? `${found.id} · ${guess}` : found.id;
       tip.style.setProperty("left", `${Math.min(x + 12, box.width - 160)}px`);
       tip.style.setProperty("top", `${y + 14}px`);
@@ -287,6 +307,22 @@ $("class-filter").addEventListener("keydown", (event) => {
   event.preventDefault();
   event.stopPropagation();
 });
+$("number-form").addEventListener("submit", (event) => {
+  event.preventDefault();
+  saveNumber();
+});
+$("number").addEventListener("keydown", (event) => {
+  if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing || !state) return;
+  if (event.key === "Escape") {
+    if ($("number").value) $("number").value = "";
+    else escape();
+  } else if (!$("number").value && event.key !== "Backspace" && keys[event.key]) {
+    // keys of actions are no part of a number
+    if (!event.repeat) keys[event.key]();
+  } else return;
+  event.preventDefault();
+  event.stopPropagation();
+});
 $("new-class-cancel").addEventListener("click", closeDialogs);
 $("search-open").addEventListener("click", openSearch);
 $("help-open").addEventListener("click", () => $("help").showModal());
@@ -313,6 +349,13 @@ $("import-file").addEventListener("change", () => {
   });
 });
 
+const keys = { " ": skip, n: next, z: undo, "/": openSearch, "?": () => $("help").showModal(), Delete: unlabel, Backspace: unlabel };
+
+function escape() {
+  if (!dropWaiting()) select([]);
+  $("menu").open = false;
+}
+
 document.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
   if (!state || document.querySelector("dialog[open]")) return;
@@ -320,13 +363,15 @@ document.addEventListener("keydown", (event) => {
   if (target.matches("input, textarea, select")) return;
   const presses = target.matches("button, a, summary") && (event.key === " " || event.key === "Enter");
   if (presses) return;
-  const keys = { " ": skip, n: next, z: undo, "/": openSearch, "?": () => $("help").showModal(), "+": newClass, Delete: unlabel, Backspace: unlabel };
-  if (event.key === "Escape") {
-    if (!dropWaiting()) select([]);
-    $("menu").open = false;
-    return;
-  }
-  if (keys[event.key]) {
+  if (event.key === "Escape") return escape();
+  if (event.key === "+" && state.answers === "classes") {
+    event.preventDefault();
+    if (!event.repeat) newClass();
+  } else if (state.answers === "numbers" && /^[\d.+−-]$/.test(event.key)) {
+    event.preventDefault();
+    $("number").focus();
+    $("number").value += event.key;
+  } else if (keys[event.key]) {
     event.preventDefault();
     if (!event.repeat) keys[event.key]();
   } else if (isKey(event.key, state)) {

@@ -1,7 +1,7 @@
 // The map: all nodes as round points in one image; pan, zoom and lasso by pointer and by keys.
 
-import { css, rgb } from "./colors.js";
-import { short } from "./view.js";
+import { codesOf, css, rgb } from "./colors.js";
+import { short } from "./elements.js";
 
 const NO_GUESS = 65535, LABELLED = 255, LEVELS = 8, MOST_RINGS = 4000;
 
@@ -81,12 +81,13 @@ export class NodeMap {
   }
 
   colors() {
-    // several shades per class, from the background to the full colour, as 32-bit pixels
+    // several shades per class or level, from the background to the full colour, as 32-bit pixels
     const style = getComputedStyle(this.canvas);
     const back = style.getPropertyValue("--map").trim().match(/\d+/g).map(Number);
     const pixel = (color) => (255 << 24) | (color[2] << 16) | (color[1] << 8) | color[0];
     const shades = [];
-    for (let code = 0; code < this.state.classes.length; code++) {
+    const codes = codesOf(this.state);
+    for (const code of codes) {
       const full = rgb(code);
       for (let level = 0; level < LEVELS; level++) {
         const part = 0.25 + 0.65 * (level / (LEVELS - 1));
@@ -94,14 +95,14 @@ export class NodeMap {
       }
     }
     const grey = style.getPropertyValue("--map-none").trim().match(/\d+/g).map(Number);
-    return { shades: Uint32Array.from(shades.map((s) => s >>> 0)), none: pixel(grey) >>> 0, back: pixel(back) >>> 0 };
+    return { shades: Uint32Array.from(shades.map((s) => s >>> 0)), none: pixel(grey) >>> 0, back: pixel(back) >>> 0, first: codes[0] };
   }
 
   paint() {
     if (!this.width || !this.state || !this.n) return;
     const { width, height, context, xy, n } = this;
     const { guesses, confidences } = this.state;
-    const { shades, none, back } = this.colors();
+    const { shades, none, back, first } = this.colors();
     if (!this.image) this.image = context.createImageData(width, height);
     const pixels = new Uint32Array(this.image.data.buffer);
     pixels.fill(back);
@@ -116,7 +117,7 @@ export class NodeMap {
       if (x <= reach || y <= reach || x >= width - reach - 1 || y >= height - reach - 1) continue;
       const code = guesses[node];
       const level = Math.min(LEVELS - 1, (confidences[node] * LEVELS) >> 8);
-      const color = code === NO_GUESS ? none : shades[code * LEVELS + level];
+      const color = code === NO_GUESS ? none : shades[(code - first) * LEVELS + level];
       const at = y * width + x;
       for (let k = 0; k < offsets.length; k++) pixels[at + offsets[k]] = color;
     }
