@@ -14,7 +14,7 @@ from gssl.evaluation.metrics import score_error
 from gssl.methods.ridge import keep_class_mass
 from gssl.methods.softmax import FittedMap, ScoreMap, fit_softmax_map, inverse_temperatures
 
-# penalties of softmax maps, in labels; filters that are not smooth depend on their map: the last one is theirs
+# penalties of softmax maps, in labels; filters that are not smooth need their map, and get the last
 MAP_PENALTIES = (100.0, 25.0, 5.0)
 # labels × classes up to which every penalty of a ridge is judged by likelihood
 _MANY_SCORES = 200_000
