@@ -397,13 +397,6 @@ MUTANTS = [
         ("tests/methods/test_softmax.py", "tests/selection/test_auto.py"),
     ),
     Mutant(
-        "logarithms without their density",
-        "selection/number_search.py",
-        "log - np.log(known).mean() > linear + _CLEARLY",
-        "log > linear + _CLEARLY",
-        ("tests/selection/test_auto_regressor.py",),
-    ),
-    Mutant(
         "test nodes seen by fit",
         "reproduction/reddit.py",
         "if np.intersect1d(first, test).size:",

@@ -95,3 +95,16 @@ def test_time_and_resume_are_not_combined(numbers, tmp_path):
     message = r"time_budget cannot be combined with resume: leave out one\.$"
     with gssl.execution(resume=tmp_path), pytest.raises(ValueError, match=message):
         gssl.AutoRegressor(time_budget=9.0).fit(X, y, adjacency=A)
+
+
+@pytest.mark.parametrize("where", ["budget", "cluster"])
+def test_several_labels_are_the_same_anywhere(numbers, client, where):
+    X, y, A = numbers
+    known = ~np.isnan(y)
+    Y = np.where(known[:, None], np.stack([X[:, 0] > 0, y > np.nanmedian(y), X[:, 2] > 0], axis=1), np.nan)
+    plain = gssl.AutoClassifier(depth=4).fit(X, Y, adjacency=A)
+    options = {"memory": "1MB"} if where == "budget" else {"client": client}
+    with gssl.execution(**options):
+        found = gssl.AutoClassifier(depth=4).fit(X, Y, adjacency=A)
+    np.testing.assert_allclose(found.label_distributions_, plain.label_distributions_, atol=1e-6)
+    assert found.explain_ == plain.explain_

@@ -211,9 +211,9 @@ def test_a_notebook_shows_the_labels(model):
     assert "<th>label</th>" in model._repr_html_()
 
 
-def groups(kind, seed=0):
+def groups(kind, size=30, seed=0):
     """Return a graph of stars or cliques, in which the labels of others tell a node's own, and noise."""
-    rng, n, size = np.random.default_rng(seed), 300, 30
+    rng, n = np.random.default_rng(seed), 300
     block = np.ones((size, size)) if kind == "cliques" else np.zeros((size, size))
     block[0] = block[:, 0] = 1.0
     A = np.kron(np.eye(n // size), block)
@@ -221,9 +221,10 @@ def groups(kind, seed=0):
     return rng.normal(size=(n, 4)), csr_array(A), rng.integers(0, 2, size=(n, 3)).astype(float)
 
 
+@pytest.mark.parametrize("size", [30, 300])
 @pytest.mark.parametrize("kind", ["stars", "cliques"])
-def test_neighbours_in_common_do_not_give_hidden_labels_away(kind):
-    X, A, truth = groups(kind)
+def test_neighbours_in_common_do_not_give_hidden_labels_away(kind, size):
+    X, A, truth = groups(kind, size)
     known = np.arange(300) % 10 < 7
     fitted = gssl.AutoClassifier(depth=2).fit(X, np.where(known[:, None], truth, np.nan), adjacency=A)
     held_out = fitted.label_sets_.held_out_probabilities
