@@ -118,7 +118,8 @@ def test_measurements_are_no_labels(classify):
     assert sentence == (
         "gssl: labels_that_are_measurements.csv: column 'label' holds 28 different numbers, such as "
         f"{sentence.split('such as ')[1].split(',')[0]}, and a classifier predicts classes, not numbers: "
-        "use AutoRegressor (gssl regress), or give classes, such as 'low' and 'high'."
+        "use AutoRegressor (gssl regress, or gssl.read with answers='numbers'), or give classes, such as "
+        "'low' and 'high'."
     )
 
 

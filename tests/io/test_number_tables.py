@@ -265,3 +265,13 @@ def test_a_model_of_nodes_refuses_other_nodes(model, problem):
     assert model.knows_nodes
     with pytest.raises(ValueError, match="belong to the nodes it was fitted to"):
         predict_new(model, other)
+
+
+def test_a_notebook_shows_numbers_by_their_range_and_sets_by_their_labels():
+    from gssl.io import from_scipy
+
+    A = np.eye(4)[::-1]
+    shown = from_scipy(A, y=[1.0, 2.5, None, 30000.0], answers="numbers")._repr_html_()
+    assert "Numbers from 1 to 30,000, median 2.5." in shown
+    shown = from_scipy(A, y=[{"a"}, {"a", "b"}, None, {"b"}], answers="sets")._repr_html_()
+    assert shown.count("<td") == 4

@@ -510,3 +510,11 @@ def test_a_copy_is_saved_whole(drawn, fitted, tmp_path):
     gssl.save(copy.deepcopy(fitted), tmp_path / "m.gssl")
     loaded = gssl.load(tmp_path / "m.gssl")
     np.testing.assert_allclose(loaded.predict(X, adjacency=A), fitted.transduction_, rtol=1e-6)
+
+
+def test_a_notebook_shows_a_model_without_trees(drawn):
+    X, A, y, _ = drawn
+    model = fit(X, y, np.arange(len(y)) < 30, A, depth=2)
+    assert not model.has_trees
+    assert "hidden numbers" in model._repr_html_()
+    assert "_trees" not in dir(model)

@@ -17,6 +17,7 @@ from gssl.io.set_predictions import SetPredictions, list_sets, predict_sets
 from gssl.methods.inputs import has_graph_of_fit
 from gssl.methods.regressor import GraphRegressor
 from gssl.operators import dense
+from gssl.wording import write_number
 
 AnyPredictions: TypeAlias = Predictions | NumberPredictions | SetPredictions
 
@@ -71,8 +72,15 @@ class Problem:
         )
 
     def _repr_html_(self) -> str:
-        names, counts = np.unique([str(label) for label in self.y if label is not None], return_counts=True)
-        classes = html_table({"class": names.tolist(), "labels": counts.tolist()})
+        given = [label for label in self.y if label is not None]
+        if given and all(isinstance(label, float) for label in given):
+            low, middle, high = (write_number(float(x)) for x in np.quantile(given, [0.0, 0.5, 1.0]))
+            names, classes = np.array(["numbers"]), f"<p>Numbers from {low} to {high}, median {middle}.</p>"
+        else:
+            # of several labels per node, each counts
+            flat = [str(label) for one in given for label in (one if isinstance(one, tuple) else (one,))]
+            names, counts = np.unique(flat, return_counts=True)
+            classes = html_table({"class": names.tolist(), "labels": counts.tolist()})
         notes = "".join(f"<li>{escape(text)}</li>" for text in self.notes)
         return f"<p>{escape(repr(self))}</p>{classes if len(names) else ''}<ul>{notes}</ul>"
 

@@ -120,8 +120,8 @@ def _are_counts(numbers: np.ndarray, n_labels: int) -> bool:
 def _measurement_error(name: str, n_distinct: int, example: Any) -> ValueError:
     return ValueError(
         f"{name} holds {counted(n_distinct, 'different number')}, such as {shortened(example)}, and a "
-        "classifier predicts classes, not numbers: use AutoRegressor (gssl regress), or give classes, such "
-        "as 'low' and 'high'."
+        "classifier predicts classes, not numbers: use AutoRegressor (gssl regress, or gssl.read with "
+        "answers='numbers'), or give classes, such as 'low' and 'high'."
     )
 
 

@@ -263,6 +263,8 @@ class AutoRegressor(AutoModel, GraphRegressor):
     @cached_property
     def _trees(self) -> FoldTrees:
         """The boosted trees, which a loaded model fits again."""
+        if not self.has_trees:
+            raise AttributeError("this AutoRegressor has no trees.")
         inputs, hidden = self._kept_inputs(), self._hidden()
         linear = self._linear_values(inputs.X, inputs.A)
         linear[hidden.nodes] = hidden.labels.Y[:, 0] - self._linear_residuals

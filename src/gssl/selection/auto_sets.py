@@ -128,6 +128,8 @@ class AutoLabelSets(AutoModel):
     @cached_property
     def _trees(self) -> Trees:
         """The trees, which a loaded model fits again."""
+        if not self.has_trees:
+            raise AttributeError("this AutoLabelSets has no trees.")
         inputs = self._kept_inputs()
         with one_thread():
             return set_inputs(inputs.views, inputs.A, self._hidden()).fit_all()

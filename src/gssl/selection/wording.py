@@ -12,8 +12,8 @@ from gssl.selection.number_search import NumberSelection
 from gssl.selection.set_search import SetSelection
 from gssl.wording import write_number
 
-# fewer numbers promise more than they keep
-_MANY_NUMBERS = 100
+# fewer numbers promise more than they keep, and so do fewer nodes with several labels
+_MANY_NUMBERS, _MANY_SETS = 100, 20
 _NO_FEATURES = "There are no features that differ between nodes"
 
 
@@ -159,6 +159,8 @@ def explain_sets(selection: SetSelection, classes: np.ndarray) -> str:
         f"On hidden labels of {facts.n_nodes:,} nodes, F1 is {micro:.2f} over all {len(classes)} labels and "
         f"{macro:.2f} on average over labels."
     ]
+    if facts.n_nodes < _MANY_SETS:
+        sentences = [f"{facts.n_nodes} labelled nodes are too few to say how good the predictions are."]
     if facts.graph_gain is not None:
         gain, error = facts.graph_gain
         more = "more" if gain > 0 else "less"
