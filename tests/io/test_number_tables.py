@@ -179,7 +179,7 @@ def test_numbers_that_are_read_as_classes_point_to_the_regressor():
 
 
 def test_a_classifier_refuses_a_problem_of_numbers(problem):
-    with pytest.raises(ValueError, match=r"use AutoRegressor \(gssl regress\)"):
+    with pytest.raises(ValueError, match=r"use AutoRegressor \(gssl regress"):
         gssl.AutoClassifier(depth=2).fit(problem)
 
 
