@@ -1,19 +1,18 @@
 """Find given labels that may be wrong: those that a model contradicts when they are hidden from it."""
 
 from dataclasses import dataclass
-from html import escape
 from typing import Any
 
 import numpy as np
 from scipy.special import softmax
 
 from gssl.evaluation.holdout import HeldOut, held_out_distributions, held_out_if_known
-from gssl.frames import Tabular
 from gssl.methods.inputs import ids_of_fit
 from gssl.methods.regressor import GraphRegressor
 from gssl.methods.ridge import Ridge, keep_class_mass, leave_one_out
 from gssl.methods.softmax import fit_softmax_map, inverse_temperatures
 from gssl.operators import small_algebra
+from gssl.selection.audit_table import AuditTable
 from gssl.selection.auto import AutoClassifier
 from gssl.selection.ensemble import FittedEnsemble
 from gssl.selection.number_advice import audit_numbers
@@ -36,7 +35,7 @@ _BATCH = 1 << 24
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Audit(Tabular):
+class Audit(AuditTable):
     """Given labels, the most doubtful first.
 
     Attributes
@@ -72,9 +71,6 @@ class Audit(Tabular):
     interval: tuple[float, float]
     node_ids: np.ndarray | None = None
 
-    def __len__(self) -> int:
-        return len(self.nodes)
-
     @property
     def n_contradicted(self) -> int:
         """The number of labels that the model contradicts when they are hidden."""
@@ -90,25 +86,16 @@ class Audit(Tabular):
             f"{self.n_contradicted:,} labels while they are hidden, in part by its own errors."
         )
 
-    def to_dict(self) -> dict[str, list[Any]]:
-        """Return a dict of columns, with nodes as ids."""
-        return self.columns()
-
     def __repr__(self) -> str:
         return f"Audit of {len(self):,} labels\n{self.summary}"
 
-    def _repr_html_(self) -> str:
-        return f"<p>{escape(self.summary)}</p>{super()._repr_html_()}"
-
     def columns(self, node_ids: Any = None) -> dict[str, list[Any]]:
         """Return a dict of columns; ids are node indices if neither these nor the problem are known."""
-        node_ids = self.node_ids if node_ids is None else node_ids
-        ids = self.nodes if node_ids is None else [node_ids[node] for node in self.nodes]
         removed, flipped = (
             [None if n < 0 else int(n) for n in part] for part in (self.removed, self.flipped)
         )
         return {
-            "id": [str(one) for one in ids],
+            "id": self._ids(node_ids),
             "given": [str(one) for one in self.given],
             "says": [str(one) for one in self.says],
             "probability": self.probability.tolist(),

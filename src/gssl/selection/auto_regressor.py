@@ -31,7 +31,7 @@ from gssl.selection.number_search import (
     prefers_logarithms,
     select_for_numbers,
 )
-from gssl.selection.residuals import Residuals
+from gssl.selection.residuals import residual_field
 from gssl.selection.trial import Labels
 from gssl.selection.wording import explain_numbers
 
@@ -297,21 +297,28 @@ class AutoRegressor(AutoModel, GraphRegressor):
 
     def _values_of(self, X: Any, A: csr_array) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return standardised values, by how much both halves differ, and a mask of informed nodes."""
-        n, gap = A.shape[0], np.zeros(A.shape[0])
-        codes = self._grown_codes(n) if self.knows_nodes else None
-        values = linear = self._linear_values(X, A)
-        near, far, weight, _ = self._pool
+        linear, spread, change = self._value_parts(X, A)
+        n, weight = A.shape[0], self._pool[2]
         informed = self._informed_by_features(X, A) if self._kinds() else np.zeros(n, dtype=bool)
-        if codes is not None:
-            known, S = np.flatnonzero(codes != UNLABELLED), field_operator(A)
-            values = linear + Residuals(self._linear_residuals, near, np.zeros(0)).field(S, known)
+        if self.knows_nodes:
+            informed |= reached_nodes(A, self._grown_codes(n) != UNLABELLED, checked=True)
+        gap = np.abs(change) / weight if weight else change
+        return linear + spread + change, gap, informed
+
+    def _value_parts(self, X: Any, A: csr_array) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return the parts of standardised values: filters, their residuals, and how trees change both."""
+        linear = self._linear_values(X, A)
+        spread, change = np.zeros_like(linear), np.zeros_like(linear)
+        near, far, weight, _ = self._pool
+        if self.knows_nodes:
+            known = np.flatnonzero(self._grown_codes(A.shape[0]) != UNLABELLED)
+            S = field_operator(A)
+            spread = residual_field(S, known, self._linear_residuals, near)
             if weight:
                 boosted = self._trees.values(X, A, linear)
-                boosted += Residuals(self._tree_residuals, far, np.zeros(0)).field(S, known)
-                gap = np.abs(boosted - values)
-                values += weight * (boosted - values)
-            informed |= reached_nodes(A, codes != UNLABELLED, checked=True)
-        return values, gap, informed
+                boosted += residual_field(S, known, self._tree_residuals, far)
+                change = weight * (boosted - linear - spread)
+        return linear, spread, change
 
     def _linear_values(self, X: Any, A: csr_array) -> np.ndarray:
         """Return the standardised values of the average for all nodes of a graph."""

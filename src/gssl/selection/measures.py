@@ -7,7 +7,7 @@ import numpy as np
 
 from gssl.operators.field import field_operator
 from gssl.selection.auto_regressor import AutoRegressor
-from gssl.selection.residuals import Residuals
+from gssl.selection.residuals import residual_field
 
 # how far predictions may lie beyond the known values, in deviations: ridges on a few rows may go astray
 _BEYOND = 1.0
@@ -110,5 +110,5 @@ class JudgedNumbers(JudgedAnswers):
         return np.asarray(np.square(predicted / self._unit - self._truth))
 
     def spread(self, e: np.ndarray, shown: np.ndarray) -> np.ndarray:
-        field = Residuals(e[:, 0], self.reach, np.zeros(0)).field(self._S, self._nodes[shown])
+        field = residual_field(self._S, self._nodes[shown], e[:, 0], self.reach)
         return field[self._nodes, None]

@@ -7,13 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from gssl.frames import Tabular
 from gssl.methods.inputs import ids_of_fit
 from gssl.methods.labels import UNLABELLED
 from gssl.methods.regressor import GraphRegressor
-from gssl.operators.field import field_operator
+from gssl.selection.audit_table import AuditTable
 from gssl.selection.auto_regressor import AutoRegressor
-from gssl.selection.residuals import Residuals
 from gssl.wording import write_number
 
 # the median of absolute normal numbers is 1 / 1.4826 deviations
@@ -25,7 +23,7 @@ _LISTED = 5
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class NumberAudit(Tabular):
+class NumberAudit(AuditTable):
     """Given numbers, the most doubtful first.
 
     Attributes
@@ -45,9 +43,6 @@ class NumberAudit(Tabular):
     deviations: np.ndarray
     node_ids: np.ndarray | None = None
 
-    def __len__(self) -> int:
-        return len(self.nodes)
-
     @property
     def n_doubtful(self) -> int:
         """How many numbers are more than four deviations away from what the model says."""
@@ -61,16 +56,10 @@ class NumberAudit(Tabular):
             "what the model says without them; with normal errors, hardly any would be."
         )
 
-    def to_dict(self) -> dict[str, list[Any]]:
-        """Return a dict of columns, with nodes as ids."""
-        return self.columns()
-
     def columns(self, node_ids: Any = None) -> dict[str, list[Any]]:
         """Return a dict of columns; ids are node numbers if neither these nor the problem are known."""
-        node_ids = self.node_ids if node_ids is None else node_ids
-        ids = self.nodes if node_ids is None else [node_ids[node] for node in self.nodes]
         return {
-            "id": [str(one) for one in ids],
+            "id": self._ids(node_ids),
             "given": self.given.tolist(),
             "says": self.says.tolist(),
             "deviations": self.deviations.tolist(),
@@ -160,14 +149,9 @@ def explain_sums(
 ) -> Iterator[NumberExplanation]:
     """Yield the terms of the predictions of some nodes: features, residuals of known nodes, and trees."""
     inputs, scale = model._fit_inputs, model.number_scale
-    near, far, weight, _ = model._pool
-    n, linear = inputs.A.shape[0], model._linear_values(inputs.X, inputs.A)
-    known, S = np.flatnonzero(model.fit_codes != UNLABELLED), field_operator(inputs.A)
-    spread = Residuals(model._linear_residuals, near, np.zeros(0)).field(S, known)
-    boosted = np.zeros(n)
-    if weight:
-        boosted = model._trees.values(inputs.X, inputs.A, linear)
-        boosted += Residuals(model._tree_residuals, far, np.zeros(0)).field(S, known)
+    near, _, weight, _ = model._pool
+    linear, spread, change = model._value_parts(inputs.X, inputs.A)
+    known = np.flatnonzero(model.fit_codes != UNLABELLED)
     shares = _feature_shares(model, nodes, names)
     for k, node in enumerate(nodes):
         terms = [("the mean of all known numbers", scale.centre)]
@@ -179,8 +163,8 @@ def explain_sums(
         if near:
             terms.append(("what the model misses at known nodes nearby", scale.spread * spread[node]))
         if weight:
-            change = weight * (boosted[node] - linear[node] - spread[node])
-            terms.append((f"boosted trees, with a weight of {100 * weight:.0f} %", scale.spread * change))
+            name = f"boosted trees, with a weight of {100 * weight:.0f} %"
+            terms.append((name, scale.spread * change[node]))
         if scale.log:
             terms.append(("the mean of a number rather than its median", float(np.log(model._factor[0]))))
         value = float(model.transduction_[node])

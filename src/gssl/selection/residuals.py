@@ -28,11 +28,12 @@ class Residuals:
     reach: float
     corrections: np.ndarray
 
-    def field(self, S: csr_array, nodes: np.ndarray) -> np.ndarray:
-        """Return what to add at every node; the residuals themselves at the known ``nodes``."""
-        if not self.reach:
-            return np.zeros(S.shape[0])
-        return spread_residuals(S, nodes, [np.arange(len(nodes))], self.e, self.reach)[:, 0]
+
+def residual_field(S: csr_array, nodes: np.ndarray, e: np.ndarray, reach: float) -> np.ndarray:
+    """Return what the residuals e of some nodes add at every node; nothing if the reach is zero."""
+    if not reach:
+        return np.zeros(S.shape[0])
+    return spread_residuals(S, nodes, [np.arange(len(nodes))], e, reach)[:, 0]
 
 
 def judge_residuals(

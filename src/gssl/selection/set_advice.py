@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from scipy.special import expit
 
-from gssl.frames import Tabular
 from gssl.methods.inputs import ids_of_fit
 from gssl.methods.label_sets import UNKNOWN
 from gssl.methods.labels import UNLABELLED
+from gssl.selection.audit_table import AuditTable
 from gssl.selection.auto_sets import AutoLabelSets
 from gssl.selection.set_search import log_odds
 from gssl.wording import counted
@@ -26,7 +26,7 @@ _MOST = 20_000
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class SetAudit(Tabular):
+class SetAudit(AuditTable):
     """Known cells, each a node and a label, that the model contradicts, the most doubtful first.
 
     Attributes
@@ -58,9 +58,6 @@ class SetAudit(Tabular):
     expected_missing: float
     node_ids: np.ndarray | None = None
 
-    def __len__(self) -> int:
-        return len(self.nodes)
-
     @property
     def summary(self) -> str:
         """How many cells are expected to be wrong, and how many the model contradicts, in words."""
@@ -72,16 +69,10 @@ class SetAudit(Tabular):
             "by its own errors."
         )
 
-    def to_dict(self) -> dict[str, list[Any]]:
-        """Return a dict of columns, with nodes as ids."""
-        return self.columns()
-
     def columns(self, node_ids: Any = None) -> dict[str, list[Any]]:
         """Return a dict of columns; ids are node numbers if neither these nor the problem are known."""
-        node_ids = self.node_ids if node_ids is None else node_ids
-        ids = self.nodes if node_ids is None else [node_ids[node] for node in self.nodes]
         return {
-            "id": [str(one) for one in ids],
+            "id": self._ids(node_ids),
             "label": [str(one) for one in self.labels],
             "given": ["yes" if one else "no" for one in self.given],
             "probability": self.probability.tolist(),
