@@ -4,7 +4,6 @@ Models compute scores Z by least squares, whatever the answers are; a :class:`Ta
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,8 +13,10 @@ from gssl.evaluation.metrics import score_error
 from gssl.methods.ridge import keep_class_mass
 from gssl.methods.softmax import FittedMap, ScoreMap, fit_softmax_map, inverse_temperatures
 
-# penalties of softmax maps, in labels; filters that are not smooth need their map, and get the last
+# penalties of softmax maps, in labels
 MAP_PENALTIES = (100.0, 25.0, 5.0)
+# filters that are not smooth need their map: a higher penalty must raise a log-likelihood by this
+_CLEARLY = 0.1
 # labels × classes up to which every penalty of a ridge is judged by likelihood
 _MANY_SCORES = 200_000
 # the least variance of residuals, in units of that of the answers
@@ -75,7 +76,7 @@ class Classes(Target):
         temperatures, losses = inverse_temperatures(Z[numbers], Y, weights)
         best = int(np.argmin(losses))
         t, scores = float(temperatures[best]), Z[numbers[best]]
-        fitted, strength, logs = _best_map(scores, Y, weights, t, MAP_PENALTIES[0 if smooth else -1 :])
+        fitted, strength, logs = _best_map(scores, Y, weights, t, smooth=smooth)
         hits = fitted.logits_without.argmax(axis=1) == Y.argmax(axis=1)
         score = float(np.average(hits, weights=weights))
         error = score_error(score, effective_number(weights))
@@ -216,18 +217,19 @@ def _least_error(Z: np.ndarray, Y: np.ndarray, weights: np.ndarray) -> int:
 
 
 def _best_map(
-    Z: np.ndarray, Y: np.ndarray, weights: np.ndarray, t: float, penalties: Sequence[float]
+    Z: np.ndarray, Y: np.ndarray, weights: np.ndarray, t: float, *, smooth: bool
 ) -> tuple[FittedMap, float, np.ndarray]:
     """Fit a softmax map with the penalty that predicts labels best by maps without them.
 
-    Begins with the first penalty, and stops when the next one is no better. Returns the map, its penalty, and
-    the log-likelihoods of the labels.
+    Begins with the highest penalty for a smooth filter, else with the lowest, and stops when the next one is
+    no better. Returns the map, its penalty, and the log-likelihoods of the labels.
     """
     best: tuple[FittedMap, float, np.ndarray] | None = None
-    for penalty in penalties:
+    needed = 0.0 if smooth else _CLEARLY * weights.sum()
+    for penalty in MAP_PENALTIES if smooth else reversed(MAP_PENALTIES):
         fitted = fit_softmax_map(Z, Y, weights, t, penalty)
         logs = (log_softmax(fitted.logits_without, axis=1) * Y).sum(axis=1)
-        if best is not None and weights @ logs <= weights @ best[2]:
+        if best is not None and weights @ logs <= weights @ best[2] + needed:
             break
         best = fitted, penalty, logs
     assert best is not None
