@@ -234,16 +234,6 @@ def test_asymmetry_takes_the_larger_weight():
     assert "larger" in messages[0]
 
 
-def test_keeping_directions_is_an_error():
-    with pytest.raises(
-        ValueError, match=r'1 pair\(s\).*nodes 0 and 1 with weights 3\.0 and 1\.0.*"symmetrize"'
-    ):
-        check_adjacency(with_entry(0, 1, 3), directed="keep")
-    np.testing.assert_array_equal(check_adjacency(PATH, directed="keep").toarray(), PATH)
-    with pytest.raises(ValueError, match='"symmetrize" or "keep"'):
-        check_adjacency(PATH, directed="no")
-
-
 def test_one_warning_for_each_kind_of_change():
     row, column = [0, 0, 1, 1, 2, 2], [1, 1, 0, 1, 0, 1]
     _, messages = caught(sparse.coo_array(([2.0, 2, 4, 9, 0, 1], (row, column)), shape=(3, 3)))

@@ -1,14 +1,14 @@
 """Simple graphs: symmetric, without self-loops, duplicates or stored zeros."""
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from scipy.sparse import coo_array, csr_array, triu
 
 from gssl.graph.mapped import release_pages
-from gssl.graph.validate import read_matrix, warn_user
+from gssl.graph.validate import read_matrix
 from gssl.wording import counted
 
 # entries compared at a time
@@ -101,68 +101,6 @@ def clean_adjacency(adjacency: Any) -> tuple[csr_array, CleaningReport]:
     if asymmetric:
         simple = simple.maximum(simple.T.tocsr())
     return simple, CleaningReport(self_loops, duplicates, asymmetric, zeros)
-
-
-def check_adjacency(
-    adjacency: Any,
-    *,
-    n_nodes: int | None = None,
-    directed: Literal["symmetrize", "keep"] = "symmetrize",
-    allow_empty: bool = False,
-) -> csr_array:
-    """Return a clean adjacency, or raise an error that says what is wrong with it.
-
-    Repairs (self-loops, duplicates, stored zeros, asymmetry; see :func:`clean_adjacency`) are reported in one
-    :class:`GraphWarning` per kind, with a count.
-
-    Parameters
-    ----------
-    adjacency : sparse matrix or array of any format, or array-like, shape (n, n)
-        Weights of any real or boolean type, finite and not negative. Never modified.
-    n_nodes : int, optional
-        The expected number of nodes, e.g. the number of rows of X.
-    directed : {"symmetrize", "keep"}, default="symmetrize"
-        "symmetrize" replaces an asymmetric A with max(A, Aᵀ); "keep" raises an error, since no method here
-        supports directed graphs.
-    allow_empty : bool, default=False
-        Whether to accept a graph without edges.
-
-    Returns
-    -------
-    csr_array, shape (n, n)
-        Symmetric, sorted, without duplicates, zeros or self-loops; float32 if given as such, otherwise
-        float64. It shares memory with a CSR input that is already clean: do not modify it.
-
-    Examples
-    --------
-    >>> check_adjacency([[0, 1, 0], [1, 0, 1], [0, 1, 0]]).toarray()
-    array([[0., 1., 0.],
-           [1., 0., 1.],
-           [0., 1., 0.]])
-    """
-    if directed not in ("symmetrize", "keep"):
-        raise ValueError(f'directed must be "symmetrize" or "keep", got {directed!r}.')
-    cleaned, report = clean_adjacency(adjacency)
-    n = cleaned.shape[0]
-    if n == 0:
-        raise ValueError("the adjacency has zero nodes: give at least one.")
-    if n_nodes is not None and n != n_nodes:
-        raise ValueError(f"the adjacency has {n} nodes but {n_nodes} are expected: one node per row of X.")
-    if report.asymmetric and directed == "keep":
-        simple, *_ = simplify(adjacency)
-        u, v = asymmetric_pairs(simple)[0]
-        raise ValueError(
-            f"the adjacency is not symmetric in {report.asymmetric} pair(s) of nodes, "
-            f"first nodes {u} and {v} with weights {simple[u, v]} and {simple[v, u]}: "
-            'pass directed="symmetrize" or adjacency.maximum(adjacency.T).'
-        )
-    if not cleaned.nnz and not allow_empty:
-        raise ValueError(
-            "the graph has no edges between different nodes: check the edge list or build a kNN graph."
-        )
-    for message in report.messages():
-        warn_user(message)
-    return cleaned
 
 
 def declare_simple(A: csr_array) -> csr_array:

@@ -32,6 +32,8 @@ class Embedder(FittedParameters, TransformerMixin, BaseEstimator, metaclass=ABCM
     uses_features: ClassVar[bool] = True
     # which of "fit" and "predict" read links; if none, an embedding depends on the node's own row alone
     _needs_graph: ClassVar[tuple[str, ...]] = ("fit", "predict")
+    # whether it reads links of several kinds apart, and directions
+    tells_relations: ClassVar[bool] = False
     # whether a column of the embedding depends on that column of X alone, so that slabs are independent
     runs_by_columns: ClassVar[bool] = False
     # whether torch can run the passes over the graph
@@ -96,7 +98,7 @@ class Embedder(FittedParameters, TransformerMixin, BaseEstimator, metaclass=ABCM
         execution = current_execution(self)
         X = check_optional_features(self, X, adjacency, reset=True)
         self._fitted_on_graph = adjacency is not None
-        A = check_graph(adjacency, X, build="fit" in self._needs_graph)
+        A = check_graph(self, adjacency, X, reset=True, build="fit" in self._needs_graph)
         self.__dict__.pop("embedding_", None)  # from an earlier fit: it would be sent to every worker
         self._learn(A, X)
         filters = self._filters(A, X.dtype)
@@ -124,7 +126,7 @@ class Embedder(FittedParameters, TransformerMixin, BaseEstimator, metaclass=ABCM
                 "rows of X, to transform."
             )
         fitted = self._as_fitted()
-        A = check_graph(adjacency, X, allow_empty=True, build=needs_graph)
+        A = check_graph(self, adjacency, X, reset=False, allow_empty=True, build=needs_graph)
         filters = fitted._filters(A, X.dtype)
         return fitted._embed(X, filters, current_execution(fitted, resumes=False))
 
@@ -248,7 +250,7 @@ class GraphEmbedder(OneToOneFeatureMixin, Embedder):
         """
         self._check_parameters()
         X = check_optional_features(self, X, adjacency, reset=True)
-        A = check_graph(adjacency, X, build="fit" in self._needs_graph)
+        A = check_graph(self, adjacency, X, reset=True, build="fit" in self._needs_graph)
         yield dense(X, copy=True)
         task = Task(lambda X, matrices, _: self._embeddings(X, A, matrices), ("depths", repr(self)))
         yield from current_execution(self, resumes=False).each(task, X, self._matrices(A, X.dtype))

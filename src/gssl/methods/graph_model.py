@@ -36,6 +36,8 @@ class GraphModel(ShownModel, Stateful, BaseEstimator, metaclass=ABCMeta):
 
     # whether torch can run the passes over the graph
     runs_on_torch: ClassVar[bool] = False
+    # whether it reads links of several kinds apart, and directions
+    tells_relations: ClassVar[bool] = False
     # k: methods get 2ᵏX if squares of X would overflow or underflow
     _feature_exponent: int = 0
     _fit_inputs: FitInputs
@@ -109,7 +111,7 @@ class GraphModel(ShownModel, Stateful, BaseEstimator, metaclass=ABCMeta):
         X = scale_features(X, self._feature_exponent)
         self._fit_features = X if adjacency is None and "predict" in self._needs_graph else None
         self._fit_codes = codes
-        A = check_graph(adjacency, X, build="fit" in self._needs_graph)
+        A = check_graph(self, adjacency, X, reset=True, build="fit" in self._needs_graph)
         self._keep_inputs(X, A)
         # before embeddings are computed, because finding components needs memory, too
         self.reached_ = _reached(A, codes)
@@ -170,7 +172,9 @@ class GraphModel(ShownModel, Stateful, BaseEstimator, metaclass=ABCMeta):
             near = nearest_rows(X[chosen], self._fit_features, N_NEIGHBORS)
             nothing = np.empty((0, 0)), np.asarray(self.informed_[near].any(axis=1))
             return nothing, near
-        A = csr_array((n, n)) if adjacency is None else check_graph(adjacency, X, allow_empty=True)
+        A = csr_array((n, n))
+        if adjacency is not None:
+            A = check_graph(self, adjacency, X, reset=False, allow_empty=True)
         if "predict" not in self._needs_graph and not isinstance(chosen, slice) and len(chosen):
             X, A, chosen = X[chosen], csr_array((len(chosen), len(chosen))), EVERY
         return self._score_graph(X, A, chosen), None

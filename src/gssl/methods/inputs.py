@@ -8,12 +8,13 @@ from scipy.sparse import csr_array, eye_array, issparse
 from sklearn.utils.validation import validate_data
 
 from gssl.frames import backend_of, other_columns, prepare_frame
-from gssl.graph import check_adjacency, check_finite, knn_graph
+from gssl.graph import TypedAdjacency, check_adjacency, check_finite, knn_graph
+from gssl.graph.adjacency import relations_of, union_of
 from gssl.graph.mapped import iterate_blocks, mapped_file, release_pages
 from gssl.graph.validate import refuse_mask, warn_user
 from gssl.methods.labels import UNLABELLED
 from gssl.methods.stored import Stored, transient
-from gssl.wording import quoted
+from gssl.wording import listed, quoted
 
 N_NEIGHBORS = 10
 # largest depth of a filter: more hops change nothing, and a loaded model could ask for any number
@@ -123,8 +124,13 @@ def check_optional_features(estimator: Any, X: Any, adjacency: Any, *, reset: bo
     return csr_array((n, 0), dtype=np.float64)
 
 
-def check_graph(adjacency: Any, X: Any, *, allow_empty: bool = False, build: bool = True) -> csr_array:
-    """Check a graph over the rows of X; if there is none, build a kNN graph, or return one without links."""
+def check_graph(
+    estimator: Any, adjacency: Any, X: Any, *, reset: bool, allow_empty: bool = False, build: bool = True
+) -> csr_array:
+    """Check a graph over the rows of X; if there is none, build a kNN graph, or return one without links.
+
+    ``reset`` is True in fit, which says if the estimator does not tell the relations of a graph apart.
+    """
     if adjacency is None:
         return knn_graph(X, N_NEIGHBORS) if build else csr_array((X.shape[0], X.shape[0]), dtype=X.dtype)
     shape: tuple[int, ...] = getattr(adjacency, "shape", ())
@@ -135,7 +141,26 @@ def check_graph(adjacency: Any, X: Any, *, allow_empty: bool = False, build: boo
             "cross-validation, which cuts a graph apart: hide labels instead, by "
             "gssl.selection.search(estimator, grid, X, y, adjacency=)."
         )
-    return scale_weights(check_adjacency(adjacency, n_nodes=X.shape[0], allow_empty=allow_empty))
+    directed = getattr(estimator, "directed", False)
+    A = check_adjacency(adjacency, n_nodes=X.shape[0], directed=directed, allow_empty=allow_empty)
+    relations = relations_of(A)
+    if relations and not estimator.tells_relations:
+        if reset:
+            warn_user(_merged(estimator, list(relations)))
+        A, relations = union_of(A), {}
+    scaled = scale_weights(union_of(A))
+    return TypedAdjacency.of(scaled, relations) if relations else scaled
+
+
+def _merged(estimator: Any, names: list[str]) -> str:
+    kind = type(estimator).__name__
+    if len(names) == 1:
+        return f"{kind} ignores the directions of links; AutoClassifier and AutoRegressor can use them."
+    return (
+        f"{kind} uses the union of {len(names)} relations ({listed(names)}); their weights in it are set by "
+        "`relation_weight` of gssl.read and gssl.graph.check_adjacency. AutoClassifier and AutoRegressor "
+        "tell relations apart."
+    )
 
 
 def scale_weights(A: csr_array) -> csr_array:
