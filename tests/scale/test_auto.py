@@ -97,7 +97,7 @@ def test_features_and_graph_may_stay_in_files(blocks, plain, tmp_path, order):
 
 
 def test_many_labels_are_judged_alike(blocks, monkeypatch):
-    monkeypatch.setattr("gssl.selection.trial.MOST_EVALUATED", 20)
+    monkeypatch.setattr("gssl.selection.comparison.MOST_EVALUATED", 20)
     monkeypatch.setattr("gssl.selection.model_search.TEACHERS", 50)
     X, _, A = blocks
     y = np.where(np.arange(300) % 2, np.argmax(X[:, :5], axis=1), -1)

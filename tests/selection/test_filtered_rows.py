@@ -5,6 +5,8 @@ import pytest
 from scipy.sparse import csr_array
 
 import gssl
+from gssl.graph import check_adjacency
+from gssl.graph.adjacency import union_of
 from gssl.operators import mix
 from gssl.operators.named import HOPS
 from gssl.selection import filtered_rows
@@ -17,7 +19,7 @@ from gssl.selection.views import Views
 def rows():
     rng = np.random.default_rng(0)
     A = np.triu((rng.random((60, 60)) < 0.1).astype(float), k=1)
-    A = csr_array(A + A.T)
+    A = check_adjacency({"cites": np.triu(np.roll(A, 7, axis=0), 1), "likes": A}, directed=True)
     X = rng.normal(size=(60, 9))
     return FilteredRows(Views(X, A), A, X.dtype, np.array([1, 5, 59]), depth=3)
 
@@ -33,8 +35,10 @@ def test_wider_rows_begin_with_narrower_ones(rows):
 
 
 def test_centred_rows_lack_the_mean_of_all_nodes(rows):
-    blocks = Block("smooth", np.array([0.5, 0.0, 2.0])), Block("hop", np.array([0.0, 1.0]))
-    plain, centred = (Filter("", "", blocks, centred=flag) for flag in (False, True))
+    blocks = [Block("smooth", np.array([0.5, 0.0, 2.0])), Block("hop", np.array([0.0, 1.0]))]
+    # of the mean, a link from u to v is followed from v to u
+    blocks.append(Block("out:cites", np.array([0.0, 0.5, 1.0])))
+    plain, centred = (Filter("", "", tuple(blocks), centred=flag) for flag in (False, True))
     every = FilteredRows(rows.views, rows.A, np.float64, np.arange(60), depth=3).rows("unit", plain, 5)
     np.testing.assert_allclose(rows.mean("unit", plain, 5), every.mean(axis=0), atol=1e-12)
     shifted = rows.rows("unit", plain, 5) - every.mean(axis=0)
@@ -69,11 +73,12 @@ def powers_of(operator, n):
 @pytest.mark.parametrize("product_bytes", [1, 10**9])
 def test_scores_of_all_nodes_are_a_polynomial(rows, product_bytes):
     features = rows.views["raw"].features
-    M = np.random.default_rng(1).normal(size=(len(terms(3)), 9, 2))
+    order = terms(3, rows.of_relations)
+    M = np.random.default_rng(1).normal(size=(len(order), 9, 2))
     M[1] = 0.0  # an unused power
     X, dense = features.times(np.eye(9)), {name: powers_of(T, 60) for name, T in rows.operators.items()}
-    expected = sum(dense[name][k] @ X @ M[i] for i, (name, k) in enumerate(terms(3)))
-    scores = polynomial_scores(M, features, rows.operators, 3, product_bytes)
+    expected = sum(dense[name][k] @ X @ M[i] for i, (name, k) in enumerate(order))
+    scores = polynomial_scores(M, features, rows.operators, order, product_bytes)
     np.testing.assert_allclose(scores, expected, atol=1e-11)
 
 
@@ -81,7 +86,7 @@ def test_scores_of_all_nodes_are_a_polynomial(rows, product_bytes):
 def test_an_embedder_that_is_no_polynomial_is_an_operator_of_its_own(rows, embedder):
     filter_ = Filter("", "", (Block.of(embedder),))
     B = rows.views["raw"].features.times(rows.views["raw"].axes)
-    expected = embedder.fit_transform(B, adjacency=rows.A)[rows.nodes]
+    expected = embedder.fit_transform(B, adjacency=union_of(rows.A))[rows.nodes]
     np.testing.assert_allclose(rows.rows("raw", filter_, 9), expected, atol=1e-12)
 
 

@@ -6,7 +6,7 @@ from scipy.sparse import csr_array
 
 import gssl
 from gssl.scale.execution import IN_MEMORY
-from gssl.selection import trial
+from gssl.selection import comparison
 from gssl.selection.hidden_labels import HiddenLabels
 from gssl.selection.model_search import ClassComparison
 from gssl.selection.views import Views
@@ -76,6 +76,6 @@ def test_the_graph_is_compared_on_the_same_folds(problem):
 
 
 def test_with_many_labels_the_graph_is_still_compared(problem, monkeypatch):
-    monkeypatch.setattr(trial, "MOST_EVALUATED", 12)
+    monkeypatch.setattr(comparison, "MOST_EVALUATED", 12)
     X, A, y, _ = problem
     assert "The graph " in gssl.AutoClassifier(depth=2).fit(X, y, adjacency=A).explain_

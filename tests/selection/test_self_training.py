@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from scipy.sparse import csr_array
 from scipy.special import softmax
 
 import gssl
+from gssl.graph import check_adjacency
 from gssl.methods.softmax import ScoreMap
 from gssl.operators import Mixture, mix
 from gssl.selection.candidates import Block, Filter
@@ -20,20 +20,27 @@ def member(kind, filter_, width, penalty):
     rng = np.random.default_rng(width)
     score_map = ScoreMap(rng.normal(size=(2, 2)), rng.normal(size=2))
     none = np.zeros(0)
-    return Trial(kind, filter_, width, penalty, score_map, none, none, 1.0, 5.0, none, *[0.0] * 4, "", 0.0)
+    return Trial(
+        kind, filter_, width, penalty, score_map, none, none, 1.0, 5.0, none, none, *[0.0] * 4, "", 0.0
+    )
 
 
 @pytest.fixture(scope="module")
 def ensemble():
     rng = np.random.default_rng(0)
     A = np.triu((rng.random((50, 50)) < 0.1).astype(float), k=1)
-    A, X = csr_array(A + A.T), rng.normal(size=(50, 8))
+    both_ways = A + A.T
+    A = check_adjacency({"cites": np.triu(np.roll(A, 7, axis=0), 1), "likes": both_ways}, directed=True)
+    X = rng.normal(size=(50, 8))
     rows = FilteredRows(Views(X, A), A, X.dtype, np.arange(50), depth=4)
     smooth = Filter("", "", (Block("smooth", np.array([0.2, 0.0, 0.8])),))
     both = Filter("", "", (Block("smooth", np.ones(1)), Block("hop", np.array([0.0, 1.0]))))
     apart = Filter("", "", (Block.of(gssl.GGC(depth=4)),))
     members = [member("unit", smooth, 5, 0.3), member("raw", both, 8, 0.1), member("unit", both, 8, 1.0)]
     members.append(member("unit", apart, 8, 0.5))
+    blocks = [("out:cites", [0.0, 0.5, 1.0]), ("in:cites", [0.0, 1.0]), ("smooth:likes", [0.1, 0.0, 1.0])]
+    typed = Filter("", "", tuple(Block(name, np.array(powers)) for name, powers in blocks), centred=True)
+    members.append(member("raw", typed, 8, 0.5))
     return Ensemble(rows, members)
 
 
@@ -101,9 +108,11 @@ def test_shares_of_targets_and_of_features_both_add_up_to_logits(ensemble):
     nodes = np.array([3, 30, 44])
     rows, by_kind = average.node_rows(nodes, average.coefficients())
     logits = 2.0 * ensemble.logits([average.fit])[nodes, 0]
-    np.testing.assert_allclose(average.intercept + average.shares(rows).sum(axis=1), logits, atol=1e-9)
+    # that of centred members is part of the shares
+    intercept = average.map_intercept
+    np.testing.assert_allclose(intercept + average.shares(rows).sum(axis=1), logits, atol=1e-9)
     features = sum(part.sum(axis=1) for part in by_kind.values())
-    np.testing.assert_allclose(average.intercept + features, logits, atol=1e-9)
+    np.testing.assert_allclose(intercept + features, logits, atol=1e-9)
 
 
 def test_classes_are_balanced_towards_the_shares_of_labels():

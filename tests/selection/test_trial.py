@@ -8,12 +8,12 @@ from scipy.sparse import csr_array
 
 from gssl.methods.softmax import fit_softmax_map
 from gssl.selection.candidates import candidates
+from gssl.selection.comparison import try_all
 from gssl.selection.filtered_rows import FilteredRows
 from gssl.selection.trial import (
     AVERAGED,
     Labels,
     near_best,
-    try_all,
     try_filter,
 )
 from gssl.selection.views import Views
@@ -72,7 +72,8 @@ def test_a_map_of_a_sample_of_the_labels_does_not_see_hidden_ones(problem):
 
 def test_other_kinds_and_widths_are_tried_with_the_best_filters(problem):
     rows, labels = problem
-    tried = try_all(rows, np.arange(45), labels)
+    tried, gains = try_all(rows, np.arange(45), labels)
+    assert not gains
     assert [trial.loss for trial in tried] == sorted(trial.loss for trial in tried)
     assert {trial.kind for trial in tried} >= {"unit", "raw", "standardized"}
     assert {trial.filter.model for trial in tried} >= {"GGC", "GGCM", "SGC", "side by side"}

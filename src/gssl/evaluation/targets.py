@@ -30,7 +30,8 @@ class Judged:
     """The best of some leave-one-out scores: its number, its map, and what hidden answers say about it.
 
     ``logs`` are log-likelihoods of the answers. ``score`` is accuracy, R² or the share of right cells, with
-    its standard ``error``. ``t`` and ``strength`` are the settings of the map.
+    its standard ``error``. ``points`` are what models are compared by, answer by answer: hits, shares of R²,
+    or log-likelihoods of several labels. ``t`` and ``strength`` are the settings of the map.
     """
 
     best: int
@@ -41,6 +42,7 @@ class Judged:
     logs: np.ndarray
     score: float
     error: float
+    points: np.ndarray
 
 
 class Target(ABC):
@@ -80,7 +82,7 @@ class Classes(Target):
         hits = fitted.logits_without.argmax(axis=1) == Y.argmax(axis=1)
         score = float(np.average(hits, weights=weights))
         error = score_error(score, effective_number(weights))
-        return Judged(int(numbers[best]), scores, fitted.map, t, strength, logs, score, error)
+        return Judged(int(numbers[best]), scores, fitted.map, t, strength, logs, score, error, hits)
 
     def fit_map(
         self, Z: np.ndarray, Y: np.ndarray, weights: np.ndarray, t: float, strength: float
@@ -100,7 +102,8 @@ class Numbers(Target):
         variance = max(float(np.average(squares, weights=weights)), _LEAST_VARIANCE)
         logs = -0.5 * (np.log(2.0 * np.pi * variance) + squares / variance)
         score, error = r_squared(Y[:, 0], Z[best, :, 0], weights)
-        return Judged(best, Z[best], self.default_map(1), 1.0, np.inf, logs, score, error)
+        points = 1.0 - squares / max(float(np.average(np.square(Y[:, 0]), weights=weights)), _LEAST_VARIANCE)
+        return Judged(best, Z[best], self.default_map(1), 1.0, np.inf, logs, score, error, points)
 
     def fit_map(
         self, Z: np.ndarray, Y: np.ndarray, weights: np.ndarray, t: float, strength: float
@@ -126,7 +129,7 @@ class LabelSets(Target):
         best = _least_error(Z, Y, weights)
         fitted = self.fit_map(Z[best], Y, weights, 1.0, _SIGMOID_PRIOR)
         logs, score, error = score_sets(fitted.logits(Z[best]), Y + self.shares, weights)
-        return Judged(best, Z[best], fitted, 1.0, _SIGMOID_PRIOR, logs, score, error)
+        return Judged(best, Z[best], fitted, 1.0, _SIGMOID_PRIOR, logs, score, error, logs)
 
     def fit_map(
         self, Z: np.ndarray, Y: np.ndarray, weights: np.ndarray, t: float, strength: float

@@ -195,7 +195,8 @@ def load_all(path: str | Path) -> Saved:
         model = Reader(metadata.get("model"), tensors).model
         problem = read_problem(metadata.get("problem"), tensors, model)
         if isinstance(model, AutoLabelSets):
-            model = AutoClassifier(depth=model.depth, time_budget=model.time_budget).around(model)
+            options = {name: getattr(model, name) for name in ("depth", "directed", "time_budget")}
+            model = AutoClassifier(**options).around(model)
     except ValueError as error:
         raise ValueError(f"{path} is damaged: {reason(error)}.") from error
     except (RecursionError, OverflowError, MemoryError) as error:

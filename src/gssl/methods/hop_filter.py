@@ -4,10 +4,13 @@ from typing import Any
 
 from scipy.sparse import csr_array
 
+from gssl.graph.adjacency import relations_of
 from gssl.methods.embedder import GraphEmbedder
 from gssl.operators import Program, Step
-from gssl.operators.named import HOPS, named_operators
+from gssl.operators.named import HOPS, directed_operators, named_operators
 from gssl.operators.program import FiltersOf
+
+_OPERATORS = ("hop", "high", "out", "in")
 
 
 class HopFilter(GraphEmbedder):
@@ -20,12 +23,17 @@ class HopFilter(GraphEmbedder):
     itself amplifies what differs from the neighbours (``"high"``). Both are for graphs in which linked nodes
     tend to differ, where :class:`gssl.SGC` blurs the classes.
 
+    Links with directions have two operators, to the nodes that links lead to (``"out"``) and to those that
+    they come from (``"in"``),
+
+    .. math:: T = D_{out}^{-1/2} A D_{in}^{-1/2} \quad\text{or}\quad T = D_{in}^{-1/2} A^\top D_{out}^{-1/2}.
+
     Parameters
     ----------
     depth : int, default=2
         K. Two hops without self-loops compare nodes that share neighbours.
-    operator : {"hop", "high"}, default="hop"
-        Which T.
+    operator : {"hop", "high", "out", "in"}, default="hop"
+        Which T. For the last two, entry (u, v) of the adjacency is a link from u to v.
 
     Attributes
     ----------
@@ -53,11 +61,30 @@ class HopFilter(GraphEmbedder):
         """Return K hops of the operator."""
         return Program([Step(HOPS[self.operator])] * self.depth)
 
+    @property
+    def directed(self) -> bool:
+        """Whether the directions of links matter."""
+        return self.operator in ("out", "in")
+
+    # of links with directions, the union does not say enough
+    tells_relations = directed
+
     def _matrices(self, A: csr_array, dtype: Any) -> FiltersOf:
-        filters = named_operators(A, dtype)[self.operator]
-        return lambda k: filters
+        if not self.directed:
+            filters = named_operators(A, dtype)[self.operator]
+            return lambda k: filters
+        relations = relations_of(A)
+        if len(relations) > 1:
+            raise ValueError(
+                f"HopFilter needs the directions of one kind of links, but there are {len(relations)}: give "
+                "one matrix as adjacency."
+            )
+        # symmetric links lead both ways
+        (links,) = relations.values() or (A,)
+        one = directed_operators(links, dtype)[self.operator]
+        return lambda k: one
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        if self.operator not in ("hop", "high"):
-            raise ValueError(f'HopFilter: operator must be "hop" or "high", not {self.operator!r}.')
+        if self.operator not in _OPERATORS:
+            raise ValueError(f"HopFilter: operator must be one of {_OPERATORS}, not {self.operator!r}.")

@@ -188,15 +188,18 @@ def row_sums(A: csr_array) -> np.ndarray:
     return np.asarray(A.sum(axis=1, dtype=np.float64))
 
 
-def scaled_weights(A: csr_array, scale: np.ndarray, dtype: Any) -> np.ndarray:
-    """Return the scaled weights :math:`s_i A_{ij} s_j` in the order of the entries of A."""
+def scaled_weights(
+    A: csr_array, scale: np.ndarray, dtype: Any, columns: np.ndarray | None = None
+) -> np.ndarray:
+    """Return the scaled weights :math:`s_i A_{ij} t_j` in the order of the entries of A; t is s if None."""
+    columns = scale if columns is None else columns
     # in chunks, because the products are in double precision
     indptr = A.indptr.astype(np.int64, copy=False)
     weights = np.empty(len(A.indices), dtype)
     for start in range(0, len(weights), _ENTRIES):
         part = slice(start, min(start + _ENTRIES, len(weights)))
         rows = np.searchsorted(indptr, np.arange(part.start, part.stop), side="right") - 1
-        weights[part] = scale[rows] * A.data[part] * scale[A.indices[part]]
+        weights[part] = scale[rows] * A.data[part] * columns[A.indices[part]]
     return weights
 
 

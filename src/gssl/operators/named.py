@@ -1,12 +1,15 @@
-r"""The operators that filters are made of, by name; all are symmetric and share the links of the graph.
+r"""The operators that filters are made of, by name.
 
 ======== ======================================================== =====================================
 smooth   :math:`\hat A = \tilde D^{-1/2} (A + I) \tilde D^{-1/2}` graph convolution
 hop      :math:`D^{-1/2} A D^{-1/2}`                              the neighbours, without a node itself
 high     :math:`\bar D^{-1/2} (2I - A) \bar D^{-1/2}`             the difference to the neighbours
+out      :math:`D_{out}^{-1/2} A D_{in}^{-1/2}`                   the nodes that links lead to
+in       :math:`D_{in}^{-1/2} A^\top D_{out}^{-1/2}`              the nodes that links come from
 ======== ======================================================== =====================================
 
-with :math:`\bar D = 2I + D`. The last is inverse convolution of the graph itself.
+with :math:`\bar D = 2I + D`. ``high`` is inverse convolution of the graph itself. ``out`` and ``in`` are for
+links with directions, and are the transposes of each other; the others are symmetric.
 """
 
 from dataclasses import replace
@@ -15,15 +18,32 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
-from gssl.operators.convolution import normalized_adjacency, row_sums, scaled_weights
+from gssl.operators.convolution import NormalizedAdjacency, normalized_adjacency, row_sums, scaled_weights
 from gssl.operators.mixture import Filters, Mixture
 
+_FORWARD = Mixture(smooth=1.0)
 # one application of each operator: the links of ``high`` are negative
-HOPS = {"smooth": Mixture(smooth=1.0), "hop": Mixture(smooth=1.0), "high": Mixture(smooth=-1.0)}
+HOPS = {"smooth": _FORWARD, "hop": _FORWARD, "high": Mixture(smooth=-1.0), "out": _FORWARD, "in": _FORWARD}
+# by operator, the one that is its transpose
+TRANSPOSED = {"smooth": "smooth", "hop": "hop", "high": "high", "out": "in", "in": "out"}
+
+
+def directed_operators(R: csr_array, dtype: Any) -> dict[str, Filters]:
+    """Return the matrices ``out`` and ``in`` of links with directions."""
+    degrees = row_sums(R), np.bincount(R.indices, R.data, minlength=R.shape[1])
+    s_out, s_in = (1.0 / np.sqrt(np.where(degree > 0, degree, 1.0)) for degree in degrees)
+    nothing = np.zeros(R.shape[0], dtype)
+
+    def filters(A: csr_array, rows: np.ndarray, columns: np.ndarray) -> Filters:
+        indptr, indices = A.indptr.astype(np.int64, copy=False), A.indices.astype(np.int32, copy=False)
+        # without self-loops: their weight is that of the scale
+        return Filters(NormalizedAdjacency(indptr, indices, scaled_weights(A, rows, dtype, columns), nothing))
+
+    return {"out": filters(R, s_out, s_in), "in": filters(csr_array(R.T), s_in, s_out)}
 
 
 def named_operators(A: csr_array, dtype: Any) -> dict[str, Filters]:
-    """Return the matrices of a graph for each name in :data:`HOPS`."""
+    """Return the symmetric matrices of a graph by name."""
     A_hat = normalized_adjacency(A, dtype)
     # double precision until the values are normalised
     unweighted = not A_hat.weights.size

@@ -163,7 +163,7 @@ class Program:
         .. math:: V_{k-1} = C_k^\top V_k + p_{k+1} V_{k+1} + G_k^\top Y, \qquad
                   \text{output} = s V_0 + \sum_k R_k^\top V_k + o Y
 
-        All operators of a graph are symmetric.
+        It is run with the transposed matrices; those of a graph without directions are symmetric.
         """
         backwards = list(reversed(self.steps))
         pasts = [0.0, *(step.past for step in backwards)]

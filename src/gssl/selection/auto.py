@@ -10,6 +10,7 @@ from scipy.sparse import csr_array
 from scipy.special import softmax
 
 from gssl.graph import GraphWarning
+from gssl.graph.adjacency import relations_of, union_of
 from gssl.methods.base import GraphClassifier
 from gssl.methods.label_sets import UNKNOWN, has_sets, is_label_sets, read_label_sets, refuse_label_sets
 from gssl.methods.labels import UNLABELLED, class_weights, one_hot
@@ -24,6 +25,7 @@ from gssl.selection.auto_sets import AutoLabelSets
 from gssl.selection.model_search import averaged, pool_trees, select_models, tree_inputs
 from gssl.selection.node_order import keys_with_labels
 from gssl.selection.pool import floored_log, log_linear
+from gssl.selection.relations import tree_walks
 from gssl.selection.trees import Trees, one_thread
 from gssl.selection.trial import Labels
 from gssl.selection.wording import explain
@@ -57,6 +59,10 @@ class AutoClassifier(AutoModel, GraphClassifier):
     priors : None, "labels", "uniform", dict or array-like of shape (c,), default=None
         Expected class shares among the predicted nodes, if they differ from those among the labels (weighted
         by ``class_weight``). Distributions are corrected by the ratio of the two.
+    directed : bool or "auto", default=False
+        Whether links have directions: entry (u, v) of the adjacency is a link from u to v. Filters in both
+        directions are then tried beside undirected ones, and kept where hidden labels gain. "auto" if a
+        matrix is not symmetric. A problem that was read with directions keeps them in any case.
     time_budget : float, optional
         Seconds after which no new model is tried. The result then depends on the machine.
 
@@ -123,9 +129,11 @@ class AutoClassifier(AutoModel, GraphClassifier):
         depth: int = 16,
         class_weight: Any = None,
         priors: Any = None,
+        directed: Any = False,
         time_budget: Any = None,
     ) -> None:
         self.depth = depth
+        self.directed = directed
         self.class_weight = class_weight
         self.priors = priors
         self.time_budget = time_budget
@@ -143,8 +151,9 @@ class AutoClassifier(AutoModel, GraphClassifier):
         y : array-like of shape (n,) or (n, q), or list of sets
             Labels; −1, None or NaN where there is none. For several labels per node, a matrix of 0 and 1 with
             NaN in unknown rows or cells, or a set of labels, or None, for every node.
-        adjacency : array-like or sparse matrix of shape (n, n), optional
-            Built from the nearest neighbours in X if None.
+        adjacency : array-like or sparse matrix of shape (n, n), or mapping of str to such, optional
+            A mapping has a matrix for each kind of links, such as ``{"cites": A, "wrote": B}``. Built from
+            the nearest neighbours in X if None.
 
         Returns
         -------
@@ -158,7 +167,8 @@ class AutoClassifier(AutoModel, GraphClassifier):
         if execution.resume is not None and self.time_budget is not None:
             raise ValueError("AutoClassifier: time_budget cannot be combined with resume: leave out one.")
         X, A, codes = self._start(X, y, adjacency)
-        execution.checkpoint(X, A, codes)  # raises if the folder belongs to other inputs
+        # raises if the folder belongs to other inputs
+        execution.checkpoint(X, A, *relations_of(A).items(), codes)
         return self._choose(execution)
 
     @replaces_state
@@ -202,7 +212,9 @@ class AutoClassifier(AutoModel, GraphClassifier):
             raise ValueError("class_weight and priors are for one class per node: leave them out.")
         if current_execution(self).resume is not None and self.time_budget is not None:
             raise ValueError("AutoClassifier: time_budget cannot be combined with resume: leave out one.")
-        return self.around(AutoLabelSets(self.depth, self.time_budget).fit(X, y, adjacency=adjacency))
+        return self.around(
+            AutoLabelSets(self.depth, self.directed, self.time_budget).fit(X, y, adjacency=adjacency)
+        )
 
     def around(self, inner: AutoLabelSets) -> Self:
         """Take over a model of several labels per node."""
@@ -250,6 +262,7 @@ class AutoClassifier(AutoModel, GraphClassifier):
         if selection.trees is not None:
             pool = selection.trees.pool
             self.tree_pool_ = np.array([pool.a, pool.b, selection.trees.rounds])
+            self._keep_walks(tree_walks(selection.facts.relation_gains))
         P, informed = self._distributions(selection.logits, spread, inputs.X, inputs.A)
         self._keep_parameters()
         # label spreading does not use class weights
@@ -262,7 +275,7 @@ class AutoClassifier(AutoModel, GraphClassifier):
             # this fit has already issued these warnings
             warnings.simplefilter("ignore", GraphWarning)
             with part_of_run("predicts"):
-                self.propagation_ = model.fit(None, self._fit_codes, adjacency=self._fit_inputs.A)
+                self.propagation_ = model.fit(None, self._fit_codes, adjacency=union_of(self._fit_inputs.A))
 
     @property
     def has_trees(self) -> bool:
@@ -404,6 +417,6 @@ class AutoClassifier(AutoModel, GraphClassifier):
         """The boosted trees, which a loaded model fits again."""
         inputs = self._kept_inputs()
         labels = self._labels()
-        return tree_inputs(inputs.views, inputs.A, self._fit_codes, labels).fit_rounds(
+        return tree_inputs(inputs.views, inputs.A, self._fit_codes, labels, self._walks).fit_rounds(
             int(self.tree_pool_[2])
         )

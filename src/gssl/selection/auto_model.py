@@ -53,9 +53,11 @@ class AutoModel(FittedParameters, GraphModel):
     """An average of graph filters with ridges, chosen by hidden answers, whatever these are."""
 
     runs_by_columns = True
+    tells_relations = True
     # further kinds of features
     _views: ClassVar[dict[str, bool]] = {}
     depth: int
+    directed: Any
     time_budget: Any
     _fit_inputs: SelectionInputs
     _trees: Any
@@ -70,6 +72,8 @@ class AutoModel(FittedParameters, GraphModel):
         Stored("product_coef_", "float", ("t", "p", "c"), optional=True),
         Stored("product_scales_", "float", ("2", "s"), optional=True),
         Stored("intercept_", "float", ("c",), optional=True),
+        Stored("relation_operators_", "texts", ("r",), optional=True),
+        Stored("tree_walks_", "texts", ("w",), optional=True),
         Stored("column_scales_", "float", ("2", "d"), optional=True),
         Stored("leaderboard_", "table"),
         Stored("explain_", "text"),
@@ -99,11 +103,28 @@ class AutoModel(FittedParameters, GraphModel):
                 scales = self._fit_inputs.views.scales(kind)
                 self.__dict__[_SCALED[kind]] = scales.astype(self._fit_inputs.X.dtype)
         self.intercept_ = average.intercept.astype(self._fit_inputs.X.dtype)
+        if average.ensemble.of_relations:
+            self.relation_operators_ = np.array(average.ensemble.of_relations, dtype=object)
         self._fitted_average = average
+
+    def _keep_walks(self, walks: list[str]) -> None:
+        """Store the operators of relations whose neighbours trees count apart."""
+        if walks:
+            self.tree_walks_ = np.array(walks, dtype=object)
+
+    @property
+    def _walks(self) -> list[str]:
+        return list(getattr(self, "tree_walks_", ()))
+
+    @property
+    def _terms(self) -> list[tuple[str, int]]:
+        """The operator and the power of each matrix of coefficients."""
+        return terms(self.n_iter_, list(getattr(self, "relation_operators_", ())))
 
     def _drop(self, *names: str) -> None:
         """Drop the average of an earlier fit, and some attributes."""
-        dropped = (*COEF.values(), *_SCALED.values(), "intercept_", "_fitted_average", "_recipe", "_trees")
+        dropped = (*COEF.values(), *_SCALED.values(), "intercept_", "relation_operators_", "tree_walks_")
+        dropped += ("_fitted_average", "_recipe", "_trees")
         for name in (*dropped, *names):
             self.__dict__.pop(name, None)
 
@@ -187,7 +208,7 @@ class AutoModel(FittedParameters, GraphModel):
     def _n_coefficients(self) -> int:
         """How many numbers the coefficients are, computed or not."""
         widths = [len(self._fit_codes) if kind in LINKS else self.n_features_in_ for kind in self._kinds()]
-        return len(terms(self.n_iter_)) * sum(widths) * self._n_columns
+        return len(self._terms) * sum(widths) * self._n_columns
 
     @property
     def uses_features(self) -> bool:
@@ -196,6 +217,10 @@ class AutoModel(FittedParameters, GraphModel):
 
     def _check_parameters(self) -> None:
         check_number(self, "depth", low=1, whole=True)
+        if self.directed not in (True, False, "auto"):
+            raise ValueError(
+                f'{type(self).__name__}: directed must be True, False or "auto", not {self.directed!r}.'
+            )
         if self.time_budget is not None:
             check_number(self, "time_budget", low=0.0)
 
@@ -211,7 +236,7 @@ class AutoModel(FittedParameters, GraphModel):
     def _linear_scores(self, X: Any, A: csr_array) -> np.ndarray:
         """Return the scores of the average for all nodes of a graph."""
         kinds = self._coefficients()
-        operators = GraphOperators(A, X.dtype, self.n_iter_)
+        operators = GraphOperators(A, X.dtype, self.n_iter_, list(getattr(self, "relation_operators_", ())))
         total = np.tile(self.intercept_, (A.shape[0], 1))
         limit = product_limit(current_execution(self, resumes=False))
         if kinds.keys() & set(LINKS):
@@ -219,7 +244,7 @@ class AutoModel(FittedParameters, GraphModel):
         for kind, M in kinds.items():
             scales = getattr(self, _SCALED.get(kind, ""), np.empty(0))
             features = make_features(kind, X, A, M.shape[1], scales)
-            total += polynomial_scores(M, features, operators, self.n_iter_, limit)
+            total += polynomial_scores(M, features, operators, self._terms, limit)
         return total
 
     def _informed_by_features(self, X: Any, A: csr_array) -> np.ndarray:

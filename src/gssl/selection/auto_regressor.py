@@ -8,6 +8,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from gssl.graph import reached_nodes
+from gssl.graph.adjacency import relations_of
 from gssl.methods.inputs import check_number
 from gssl.methods.labels import UNLABELLED
 from gssl.methods.neighbourhood import EVERY, Nodes
@@ -15,7 +16,6 @@ from gssl.methods.regressor import GraphRegressor
 from gssl.methods.state import replaces_state
 from gssl.methods.stored import Stored
 from gssl.operators import small_algebra
-from gssl.operators.field import field_operator
 from gssl.scale.execution import Execution, current_execution, without_resume
 from gssl.selection.auto_model import AutoModel
 from gssl.selection.intervals import Intervals, difficulty_columns
@@ -31,7 +31,7 @@ from gssl.selection.number_search import (
     prefers_logarithms,
     select_for_numbers,
 )
-from gssl.selection.residuals import residual_field
+from gssl.selection.residuals import relation_field, residual_field
 from gssl.selection.trial import Labels
 from gssl.selection.wording import explain_numbers
 
@@ -63,6 +63,10 @@ class AutoRegressor(AutoModel, GraphRegressor):
         this way, with squared errors that are not larger.
     depth : int, default=16
         The maximum number of hops of a filter.
+    directed : bool or "auto", default=False
+        Whether links have directions: entry (u, v) of the adjacency is a link from u to v. Filters in both
+        directions are then tried beside undirected ones, and kept where hidden numbers gain. "auto" if a
+        matrix is not symmetric. A problem that was read with directions keeps them in any case.
     time_budget : float, optional
         Seconds after which no new model is tried. The result then depends on the machine.
 
@@ -99,6 +103,8 @@ class AutoRegressor(AutoModel, GraphRegressor):
     held_out_: np.ndarray
     _held_out_errors: np.ndarray
     _number_scale: np.ndarray
+    # the relation over which residuals are propagated; all links if empty
+    _field_of: str = ""
     _stored = (
         Stored("held_out_", "float", ("m",)),
         Stored("_number_scale", "float", ("3",)),
@@ -108,16 +114,23 @@ class AutoRegressor(AutoModel, GraphRegressor):
         Stored("_tree_residuals", "float", ("m",), optional=True),
         # the reach of both halves, the weight of trees, and their rounds
         Stored("_pool", "float", ("4",)),
+        Stored("_field_of", "text", optional=True),
         Stored("_interval_columns", "float", ("3", "i")),
         Stored("_interval_scale", "float", ("4",)),
     )
 
     def __init__(
-        self, interval: float = 0.9, scale: str = "auto", depth: int = 16, time_budget: Any = None
+        self,
+        interval: float = 0.9,
+        scale: str = "auto",
+        depth: int = 16,
+        directed: Any = False,
+        time_budget: Any = None,
     ) -> None:
         self.interval = interval
         self.scale = scale
         self.depth = depth
+        self.directed = directed
         self.time_budget = time_budget
 
     @replaces_state
@@ -130,8 +143,8 @@ class AutoRegressor(AutoModel, GraphRegressor):
             None if there is only a graph. A data frame is prepared as :func:`gssl.read` does.
         y : array-like of shape (n,)
             Numbers; None or NaN where unknown.
-        adjacency : array-like or sparse matrix of shape (n, n), optional
-            Built from the nearest neighbours in X if None.
+        adjacency : array-like or sparse matrix of shape (n, n), or mapping of str to such, optional
+            A mapping has a matrix for each kind of links. Built from the nearest neighbours in X if None.
 
         Returns
         -------
@@ -145,7 +158,8 @@ class AutoRegressor(AutoModel, GraphRegressor):
             "_tree_residuals", "_pool", "_interval_scale"
         )  # _start asks uses_features, which would answer for an earlier fit
         X, A, codes = self._start(X, y, adjacency)
-        execution.checkpoint(X, A, codes)  # raises if the folder belongs to other inputs
+        # raises if the folder belongs to other inputs
+        execution.checkpoint(X, A, *relations_of(A).items(), codes)
         return self._choose(execution)
 
     @replaces_state
@@ -187,10 +201,12 @@ class AutoRegressor(AutoModel, GraphRegressor):
         self.leaderboard_ = selection.leaderboard
         linear, boosted = selection.linear.residuals, selection.boosted
         self._linear_residuals = linear.e
+        self._field_of = selection.linear.field_of
         reaches = [linear.reach, 0.0]
         if boosted is not None and selection.trees is not None:
             self._tree_residuals, reaches[1] = boosted.residuals.e, boosted.residuals.reach
             self._trees = selection.trees
+            self._keep_walks(list(selection.trees.models[0].walks))
         rounds = 0 if selection.trees is None else selection.trees.rounds
         self._pool = np.array([*reaches, selection.weight, float(rounds)])
         nodes = selection.hidden.nodes
@@ -218,6 +234,10 @@ class AutoRegressor(AutoModel, GraphRegressor):
             selection, self._known_values, self.held_out_, self.intervals_[nodes], self
         )
         return self
+
+    def field(self, A: csr_array) -> csr_array:
+        """Return the operator of the field over which residuals are propagated."""
+        return relation_field(A, self._field_of)
 
     @property
     def held_out_errors(self) -> np.ndarray:
@@ -269,7 +289,7 @@ class AutoRegressor(AutoModel, GraphRegressor):
         linear = self._linear_values(inputs.X, inputs.A)
         linear[hidden.nodes] = hidden.labels.Y[:, 0] - self._linear_residuals
         trees = fit_trees(
-            number_inputs(inputs.views, inputs.A, self._values(), hidden.labels, linear),
+            number_inputs(inputs.views, inputs.A, self._values(), hidden.labels, linear, self._walks),
             hidden,
             int(self._pool[3]),
         )
@@ -312,7 +332,7 @@ class AutoRegressor(AutoModel, GraphRegressor):
         near, far, weight, _ = self._pool
         if self.knows_nodes:
             known = np.flatnonzero(self._grown_codes(A.shape[0]) != UNLABELLED)
-            S = field_operator(A)
+            S = self.field(A)
             spread = residual_field(S, known, self._linear_residuals, near)
             if weight:
                 boosted = self._trees.values(X, A, linear)

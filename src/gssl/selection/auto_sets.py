@@ -8,6 +8,7 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.special import expit
 
+from gssl.graph.adjacency import relations_of
 from gssl.methods.label_sets import UNKNOWN, read_label_sets
 from gssl.methods.labels import UNLABELLED
 from gssl.methods.neighbourhood import EVERY, Nodes
@@ -41,8 +42,9 @@ class AutoLabelSets(AutoModel):
         Stored("_tree_map", "float", ("2", "c"), optional=True),
     )
 
-    def __init__(self, depth: int = 16, time_budget: Any = None) -> None:
+    def __init__(self, depth: int = 16, directed: Any = False, time_budget: Any = None) -> None:
         self.depth = depth
+        self.directed = directed
         self.time_budget = time_budget
 
     def _read_answers(self, y: Any, n_nodes: int) -> np.ndarray:
@@ -73,7 +75,7 @@ class AutoLabelSets(AutoModel):
         execution = current_execution(self)
         self._drop("_tree_map")
         X, A, codes = self._start(X, y, adjacency)
-        execution.checkpoint(X, A, codes)
+        execution.checkpoint(X, A, *relations_of(A).items(), codes)
         return self._choose(execution)
 
     @replaces_state
@@ -99,6 +101,7 @@ class AutoLabelSets(AutoModel):
         if selection.trees is not None:
             assert selection.tree_map is not None
             self._tree_map, self._trees = selection.tree_map, selection.trees
+            self._keep_walks(list(selection.trees.walks))
         self._keep_parameters()
         self.probabilities_, self.informed_ = self._score_graph(inputs.X, inputs.A)
         self.explain_ = explain_sets(selection, self.classes_)
@@ -132,7 +135,7 @@ class AutoLabelSets(AutoModel):
             raise AttributeError("this AutoLabelSets has no trees.")
         inputs = self._kept_inputs()
         with one_thread():
-            return set_inputs(inputs.views, inputs.A, self._hidden()).fit_all()
+            return set_inputs(inputs.views, inputs.A, self._hidden(), self._walks).fit_all()
 
     def _score_graph(self, X: Any, A: csr_array, nodes: Nodes = EVERY) -> tuple[np.ndarray, np.ndarray]:
         logits = np.tile(self._constant, (A.shape[0], 1))

@@ -12,13 +12,16 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
+from gssl.graph.adjacency import is_directed, relations_of
 from gssl.methods import GGC, GGCM, PPR, SGC, SSGC, HeatKernel, HopFilter, NoGraph
 from gssl.methods.embedder import GraphEmbedder
 from gssl.operators import Filters, Program, Step
-from gssl.operators.named import HOPS, named_operators
+from gssl.operators.named import HOPS, TRANSPOSED, directed_operators, named_operators
 
-# the highest power of the operators "hop" and "high"
-SHORT = 2
+# the highest power of operators other than "smooth", and of "smooth" of one relation
+SHORT, RELATION_DEPTH = 2, 8
+# at the end of the settings of a centred filter
+_CENTRED = ", centred"
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,15 +32,29 @@ class Block:
     powers: np.ndarray
 
     @classmethod
-    def of(cls, embedder: GraphEmbedder) -> "Block":
-        """Return an embedder as a polynomial of a shared operator, or else as an operator of its own."""
+    def of(cls, embedder: GraphEmbedder, relation: str | None = None) -> "Block":
+        """Return an embedder as a polynomial of a shared operator, or else as an operator of its own.
+
+        That is an operator of the whole graph, or of one relation.
+        """
         powers = embedder.program().powers()
         if powers is None:
             return cls(repr(embedder), np.array([0.0, 1.0]))
-        operator = embedder.operator if isinstance(embedder, HopFilter) else "smooth"
+        kind = embedder.operator if isinstance(embedder, HopFilter) else "smooth"
         # T is minus the matrix for "high", so odd powers change their sign
-        signs = HOPS[operator].smooth ** np.arange(len(powers))
-        return cls(operator, np.trim_zeros(powers / signs, "b"))
+        signs = HOPS[kind].smooth ** np.arange(len(powers))
+        return cls(operator_name(kind, relation), np.trim_zeros(powers / signs, "b"))
+
+
+def operator_name(kind: str, relation: str | None) -> str:
+    """Return the name of an operator of the whole graph, or of one relation."""
+    return kind if relation is None else f"{kind}:{relation}"
+
+
+def split_name(operator: str) -> tuple[str, str | None]:
+    """Return the kind of an operator, and its relation: the inverse of :func:`operator_name`."""
+    kind, colon, relation = operator.partition(":")
+    return (kind, relation if colon else None) if kind in HOPS else (operator, None)
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +79,13 @@ class Filter:
     @property
     def is_own_operator(self) -> bool:
         """Whether the filter is no polynomial of an operator that others share."""
-        return any(block.operator not in HOPS for block in self.blocks)
+        return any(split_name(block.operator)[0] not in HOPS for block in self.blocks)
+
+    @property
+    def relations(self) -> list[str]:
+        """The relations that the filter tells from other links."""
+        named = (split_name(block.operator)[1] for block in self.blocks if len(block.powers) > 1)
+        return list(dict.fromkeys(relation for relation in named if relation is not None))
 
     @property
     def depth(self) -> int:
@@ -119,17 +142,33 @@ def default_candidates(depth: int, *, smooth: bool = True) -> list[Filter]:
 
 def centred(filter_: Filter) -> Filter:
     """Return a filter that also subtracts the mean over all nodes."""
-    settings = ", ".join(part for part in (filter_.settings, "centred") if part)
+    settings = (filter_.settings + _CENTRED).removeprefix(", ")
     return replace(filter_, settings=settings, centred=True)
 
 
-def make_filter(model: str, embedders: Sequence[GraphEmbedder], surprise: float = 0.0) -> Filter:
-    """Return a filter; its settings say how to build it."""
+def make_filter(
+    model: str, embedders: Sequence[GraphEmbedder], surprise: float = 0.0, relation: str | None = None
+) -> Filter:
+    """Return a filter, of one relation if one is given; its settings say how to build it."""
     if len(embedders) == 1 and type(embedders[0]).__name__ == model:
         settings = ", ".join(f"{name}={value}" for name, value in _settings(embedders[0]).items())
     else:
         settings = " + ".join(repr(each) for each in embedders)
-    return Filter(model, settings, tuple(Block.of(each) for each in embedders), surprise)
+    settings += "" if relation is None else f" of {relation!r}"
+    return Filter(model, settings, tuple(Block.of(each, relation) for each in embedders), surprise)
+
+
+def side_by_side(one: Filter, other: Filter, surprise: float) -> Filter:
+    """Return the blocks of two filters side by side; those of the second surprise."""
+    settings = f"{_described(one)} + {_described(other)}"
+    both = Filter("side by side", settings, (*one.blocks, *other.blocks), one.surprise + surprise)
+    return centred(both) if one.centred else both
+
+
+def _described(filter_: Filter) -> str:
+    """Return how a filter is built, with the name of its model unless its settings name embedders."""
+    settings = filter_.settings.removesuffix(_CENTRED) if filter_.centred else filter_.settings
+    return settings if "(" in settings else f"{filter_.model}({settings})"
 
 
 def _settings(embedder: GraphEmbedder) -> dict[str, Any]:
@@ -141,11 +180,15 @@ def _settings(embedder: GraphEmbedder) -> dict[str, Any]:
 
 @dataclass(frozen=True, eq=False)
 class GraphOperator:
-    """An operator T: its matrices, one application as a program, and the highest power in use."""
+    """An operator T: its matrices, one application as a program, and the highest power in use.
+
+    ``transposed`` are the matrices of its transpose, if it is not symmetric.
+    """
 
     filters: Filters
     program: Program
     highest: int
+    transposed: Filters | None = None
 
     @property
     def is_hop(self) -> bool:
@@ -156,13 +199,21 @@ class GraphOperator:
         """Return Tᵏ."""
         return Program(list(self.program.steps) * k) if k != 1 else self.program
 
+    def apply_transposed(self, V: np.ndarray) -> np.ndarray:
+        """Return TᵀV."""
+        filters = self.filters if self.transposed is None else self.transposed
+        return np.asarray(self.program.transpose().run(V, lambda graph: filters))
+
 
 class GraphOperators(Mapping[str, GraphOperator]):
-    """The operators that candidates consist of, made on demand."""
+    """The operators that candidates consist of, made on demand.
 
-    def __init__(self, A: csr_array, dtype: Any, depth: int) -> None:
+    ``of_relations`` names those of single relations; a relation that the graph lacks has no links.
+    """
+
+    def __init__(self, A: csr_array, dtype: Any, depth: int, of_relations: Sequence[str] = ()) -> None:
         self._A, self._dtype, self._depth = A, dtype, depth
-        self._highest = operator_powers(depth)
+        self._highest = operator_powers(depth, of_relations)
         self._made: dict[str, GraphOperator] = {}
 
     def __iter__(self) -> Iterator[str]:
@@ -181,21 +232,56 @@ class GraphOperators(Mapping[str, GraphOperator]):
         return named_operators(self._A, self._dtype)
 
     def _make(self, name: str) -> GraphOperator:
-        if name in HOPS:
+        kind, relation = split_name(name)
+        if relation is not None:
+            return self._of_relation(name)
+        if kind in HOPS:
             return GraphOperator(self._named[name], Program([Step(HOPS[name])]), self._highest[name])
         embedder = competitors(self._depth)[name]
         # all share one copy of the links
         filters = replace(embedder._matrices(self._A, self._dtype)(1), A_hat=self._named["smooth"].A_hat)
         return GraphOperator(filters, embedder.program(self._A), self._highest[name])
 
+    def _of_relation(self, name: str) -> GraphOperator:
+        kind, relation = split_name(name)
+        program, highest = Program([Step(HOPS[kind])]), self._highest[name]
+        if kind in ("out", "in"):
+            both = directed_operators(links_of(self._A, operator_name("out", relation)), self._dtype)
+            return GraphOperator(both[kind], program, highest, both[TRANSPOSED[kind]])
+        return GraphOperator(named_operators(links_of(self._A, name), self._dtype)[kind], program, highest)
 
-def operator_powers(depth: int) -> dict[str, int]:
+
+def operator_powers(depth: int, of_relations: Sequence[str] = ()) -> dict[str, int]:
     """Return the highest power of every operator."""
     short = min(SHORT, depth)
-    return {"smooth": depth, "hop": short, "high": short, **dict.fromkeys(competitors(depth), 1)}
+    whole = {"smooth": depth, "hop": short, "high": short, **dict.fromkeys(competitors(depth), 1)}
+    deep = min(RELATION_DEPTH, depth)
+    return whole | {name: deep if split_name(name)[0] == "smooth" else short for name in of_relations}
 
 
-def terms(depth: int) -> list[tuple[str, int]]:
+def terms(depth: int, of_relations: Sequence[str] = ()) -> list[tuple[str, int]]:
     """List the operators and powers that filters consist of; power 0 is the same for all operators."""
-    powers = operator_powers(depth).items()
+    powers = operator_powers(depth, of_relations).items()
     return [("smooth", 0), *((name, k) for name, highest in powers for k in range(1, highest + 1))]
+
+
+def links_of(A: csr_array, operator: str) -> csr_array:
+    """Return the links that an operator of one relation follows; none if the graph lacks the relation."""
+    kind, relation = split_name(operator)
+    links = relations_of(A).get(relation or "")
+    if links is None:
+        return csr_array(A.shape, dtype=A.dtype)
+    if kind == "in":
+        return csr_array(links.T)
+    return csr_array(links.maximum(links.T)) if kind != "out" and is_directed(links) else links
+
+
+def relation_operators(A: csr_array) -> list[str]:
+    """Name the operators of the relations of a graph; without directions, one relation is the whole graph."""
+    relations, names = relations_of(A), list[str]()
+    for relation, links in relations.items():
+        kinds = ["out", "in"] if is_directed(links) else ["hop"]
+        if len(relations) > 1:
+            kinds.append("smooth")
+        names += [operator_name(kind, relation) for kind in kinds if kind != "hop" or len(relations) > 1]
+    return names

@@ -1,20 +1,32 @@
 """The comparison of models on hidden answers of any kind: tables of filtered rows, trials, their average."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from time import perf_counter
 
 import numpy as np
 from scipy.sparse import csr_array
 
 from gssl.graph.facts import closure
 from gssl.scale.execution import Execution
-from gssl.selection.candidates import default_candidates
+from gssl.scale.progress import report_progress, watching
+from gssl.selection.candidates import Filter, candidates, centred, default_candidates
 from gssl.selection.ensemble import Ensemble, FittedEnsemble, Targets
 from gssl.selection.filtered_rows import FilteredRows, product_limit
 from gssl.selection.hidden_labels import HiddenAnswers
-from gssl.selection.trial import MOST_EVALUATED, Member, Trial, near_best, try_all, untried
-from gssl.selection.views import Views
+from gssl.selection.relations import RelationGain, try_relations
+from gssl.selection.trial import Labels, Member, Trial, near_best, try_filter, untried
+from gssl.selection.views import WIDTHS, Views
 
+# maximum number of labels to evaluate candidates on
+MOST_EVALUATED = 1000
+# number of filters of the first view to try with other views, and of trials to repeat with other widths
+_SHORTLIST = 4
+_FINALISTS = 3
+# filters to try with other views in any case
+_ALWAYS = ("no graph", "two-hop")
+# where the features of neighbours are less similar, what all nodes have in common hides what sets them apart
+_ROUGH = 0.025
 # neighbours whose features are at least so similar make a graph smooth
 _SMOOTH = 0.15
 # least closure of a graph in which labels are spread although its features are not smooth
@@ -44,6 +56,7 @@ class Comparison:
             self.tables.span(hidden.nodes)
         self._positions = np.searchsorted(nodes, hidden.nodes)
         self.teachers = np.searchsorted(nodes, sample)
+        self.relation_gains: list[RelationGain] = []
 
     @property
     def is_smooth(self) -> bool:
@@ -73,11 +86,14 @@ class Comparison:
         """Try all filters; of many answers, only the rows of a sample are made."""
         hidden = self.hidden
         if len(hidden.nodes) <= _MANY:
-            return try_all(self.tables, self._positions, hidden.labels, self.deadline)
+            answers = self.tables, self._positions, hidden.labels
+            trials, self.relation_gains = try_all(*answers, self.deadline)
+            return trials
         part = hidden.labels.sample(MOST_EVALUATED)
         few, tables = hidden.nodes[part], self.tables
         sampled = FilteredRows(tables.views, tables.A, tables.dtype, few, tables.depth, tables.execution)
-        trials = try_all(sampled, np.arange(len(part)), hidden.labels.part(part), self.deadline)
+        answers = sampled, np.arange(len(part)), hidden.labels.part(part)
+        trials, self.relation_gains = try_all(*answers, self.deadline)
         return [replace(trial, evaluated=part[trial.evaluated]) for trial in trials]
 
     def ensemble(self, members: Sequence[Member]) -> Ensemble:
@@ -95,3 +111,79 @@ class Comparison:
         shown = ~np.isin(hidden.nodes, fold)
         maps = [member.map_without(hidden.positions(fold), labels) for member in members] or None
         return Targets(self._positions[shown], labels.Y[shown], labels.weights[shown], maps)
+
+
+def try_all(
+    tables: FilteredRows, positions: np.ndarray, labels: Labels, deadline: float = np.inf
+) -> tuple[list[Trial], list[RelationGain]]:
+    """Try all filters of the first view, then the best of them with other kinds of features and widths.
+
+    Links are tried as features only if the best filter is not a smooth one. Returns the trials, the best
+    first, and what each relation adds.
+    """
+    part = labels.sample(MOST_EVALUATED)
+    positions, labels = positions[part], labels.part(part)
+
+    def run(steps: Sequence[tuple[str, Filter, int]], first: bool = False) -> list[Trial]:
+        done = {(trial.kind, trial.filter, trial.width) for trial in trials}
+        new = [step for step in dict.fromkeys(steps) if step not in done]
+        made = _run(tables, new, positions, labels, deadline, first)
+        tried = [replace(trial, evaluated=part) for trial in made]
+        trials.extend(tried)
+        trials.sort(key=lambda trial: trial.loss)
+        return tried
+
+    trials: list[Trial] = []
+    first_kind, *others = tables.views
+    width = tables.views[first_kind].first_width
+    filters = candidates(tables.depth)
+    if tables.smoothness < _ROUGH:
+        filters = [centred(f) for f in filters]
+    run([(first_kind, f, width) for f in filters], first=True)
+    gains: list[RelationGain] = []
+    own = next((trial for trial in trials if not trial.filter.uses_graph), None)
+    if tables.of_relations and own is not None:
+
+        def try_filters(filters: Sequence[Filter], width: int) -> list[Trial]:
+            return run([(first_kind, f, width) for f in filters])
+
+        _, gains = try_relations(tables, own, trials[0], try_filters)
+    kinds = [kind for kind in others if kind != "links" or trials[0].filter.surprise]
+    # an operator of its own needs passes over the graph that no other filter shares
+    shared = [trial.filter for trial in trials if trial is trials[0] or not trial.filter.is_own_operator]
+    filters = shared[:_SHORTLIST] + [f for f in shared[_SHORTLIST:] if f.model in _ALWAYS]
+    if perf_counter() <= deadline:
+        run([(kind, f, tables.views[kind].first_width) for kind in kinds for f in filters])
+
+    def run_best(width: int) -> None:
+        best = trials[:_FINALISTS]
+        run([(trial.kind, trial.filter, min(width, tables.views[trial.kind].width)) for trial in best])
+
+    narrow, middle, *wider = WIDTHS
+    run_best(narrow)
+    for width, before in zip(wider, (middle, *wider), strict=False):
+        # only if the next smaller one is the best so far
+        if trials[0].width == before:
+            run_best(width)
+    return trials, gains
+
+
+def _run(
+    tables: FilteredRows,
+    steps: Sequence[tuple[str, Filter, int]],
+    positions: np.ndarray,
+    labels: Labels,
+    deadline: float,
+    first: bool = False,
+) -> Iterator[Trial]:
+    """Yield the trials of some steps until the deadline, but at least the very first."""
+    for k, (kind, filter_, width) in enumerate(steps):
+        if perf_counter() > deadline and not (first and k == 0):
+            return
+        # the progress bar counts models, not their hops
+        with watching(lambda done, total: None):
+            if deadline == np.inf:
+                tables.prepare(kind, [f for of, f, _ in steps[k:] if of == kind], width)
+            trial = try_filter(tables, kind, filter_, width, positions, labels)
+        report_progress(k + 1, len(steps))
+        yield trial

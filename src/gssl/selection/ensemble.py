@@ -94,13 +94,24 @@ class Ensemble:
 
     def coefficients(self, fit: Fit) -> tuple[dict[str, np.ndarray], np.ndarray]:
         """Return M by kind of features, of shape (t, d, c), and b."""
-        order = {term: k for k, term in enumerate(terms(self.tables.depth))}
+        order = {term: k for k, term in enumerate(self.terms)}
         coefficients: dict[str, np.ndarray] = {}
         for block, kind, C in self._parts([fit]):
             M = coefficients.setdefault(kind, np.zeros((len(order), *C.shape), C.dtype))
             for power in np.flatnonzero(block.powers).tolist():
                 M[order[block.operator if power else "smooth", power]] += block.powers[power] * C
         return coefficients, self.intercept(fit)
+
+    @property
+    def of_relations(self) -> list[str]:
+        """The operators of single relations that members use."""
+        used = {block.operator for member in self.members for block in member.filter.blocks}
+        return [name for name in self.tables.of_relations if name in used]
+
+    @property
+    def terms(self) -> list[tuple[str, int]]:
+        """The operator and the power of each matrix in M."""
+        return terms(self.tables.depth, self.of_relations)
 
     @cached_property
     def _means(self) -> list[np.ndarray | None]:
@@ -331,7 +342,7 @@ class FittedEnsemble:
         rows = [[np.zeros((len(nodes), width)) for _ in m.filter.blocks] for m, width in members]
         shares: dict[str, Any] = {}
         used = {block.operator for member in self.members for block in member.filter.blocks}
-        order = {term: k for k, term in enumerate(terms(tables.depth))}
+        order = {term: k for k, term in enumerate(self.ensemble.terms)}
         for operator, power, V in _transposed_powers(tables, nodes, used):
             products = {view.kind: view.features.transposed_times(V).T for view in views.values()}
             for kind, M in coefficients.items():
@@ -356,7 +367,7 @@ def _transposed_powers(
     yield "smooth", 0, E
     for name in (name for name in tables.operators if name in names):
         operator = tables.operators[name]
-        V, transposed = E, operator.program.transpose()
+        V = E
         for power in range(1, operator.highest + 1):
-            V = transposed.run(V, Same(operator.filters))
+            V = operator.apply_transposed(V)
             yield name, power, V

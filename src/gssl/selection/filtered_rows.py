@@ -1,6 +1,6 @@
 """Rows of filtered views at the training nodes, computed once for all filters that share an operator."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from threading import Lock
@@ -19,7 +19,7 @@ from gssl.selection.candidates import (
     GraphOperator,
     GraphOperators,
     default_candidates,
-    terms,
+    relation_operators,
 )
 from gssl.selection.features import Features
 from gssl.selection.views import View, Views
@@ -110,7 +110,12 @@ class FilteredRows:
     @cached_property
     def operators(self) -> GraphOperators:
         """The operators of the graph."""
-        return GraphOperators(self.A, self.dtype, self.depth)
+        return GraphOperators(self.A, self.dtype, self.depth, self.of_relations)
+
+    @cached_property
+    def of_relations(self) -> list[str]:
+        """The operators of single relations."""
+        return relation_operators(self.A)
 
     def labelled_rows(self, labelled: np.ndarray, powers: np.ndarray) -> np.ndarray:
         """Return the filtered unit rows of some nodes in all features, by filtering their indicators."""
@@ -172,10 +177,10 @@ class FilteredRows:
     def mean_features(self, view: View, block: Block) -> np.ndarray:
         """Return the mean of all filtered features over all nodes, of shape (d, 1)."""
         n, operator = self.A.shape[0], self.operators[block.operator]
-        transposed, V = operator.program.transpose(), np.full((n, 1), 1.0 / n, self.dtype)
+        V = np.full((n, 1), 1.0 / n, self.dtype)
         total = block.powers[0] * V
         for power in block.powers[1:]:
-            V = transposed.run(V, Same(operator.filters))
+            V = operator.apply_transposed(V)
             total = total + power * V
         return view.features.transposed_times(total.astype(self.dtype))
 
@@ -248,12 +253,15 @@ def polynomial_scores(
     M: np.ndarray,
     features: Features,
     operators: Mapping[str, GraphOperator],
-    depth: int,
+    order: Sequence[tuple[str, int]],
     product_bytes: int = PRODUCT_BYTES,
 ) -> np.ndarray:
-    r"""Score all nodes by Horner's rule: :math:`X M_0 + T (X M_1 + T (X M_2 + \dots))`."""
+    r"""Score all nodes by Horner's rule: :math:`X M_0 + T (X M_1 + T (X M_2 + \dots))`.
+
+    ``order`` has the operator and the power of each matrix in M.
+    """
     scores = np.zeros((features.shape[0], M.shape[2]), features.dtype)
-    coefficients = {term: M[i] for i, term in enumerate(terms(depth)) if i < len(M) and M[i].any()}
+    coefficients = {term: M[i] for i, term in enumerate(order) if i < len(M) and M[i].any()}
     products = _products(features, coefficients, list(operators), product_bytes)
     for name in operators:
         highest = max((power for of, power in coefficients if of == name), default=None)

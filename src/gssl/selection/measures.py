@@ -5,7 +5,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gssl.operators.field import field_operator
 from gssl.selection.auto_regressor import AutoRegressor
 from gssl.selection.residuals import residual_field
 
@@ -95,7 +94,7 @@ class JudgedNumbers(JudgedAnswers):
 
     def __init__(self, model: AutoRegressor, nodes: np.ndarray) -> None:
         self._scale, self.reach = model.number_scale, float(model._pool[0])
-        self._S, self._nodes = field_operator(model._fit_inputs.A), nodes
+        self._S, self._nodes = model.field(model._fit_inputs.A), nodes
         numbers = model.fit_values[nodes]
         values = self._scale.values(numbers)
         self._range = values.min() - _BEYOND, values.max() + _BEYOND

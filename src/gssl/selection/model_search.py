@@ -24,6 +24,7 @@ from gssl.selection.hidden_labels import HiddenLabels
 from gssl.selection.leaderboard import Leaderboard, in_order
 from gssl.selection.node_order import keys_with_labels, spread_nodes
 from gssl.selection.pool import floored_log
+from gssl.selection.relations import RelationGain, tree_walks, used_relations
 from gssl.selection.rivals import SPREADS, Rival, beside, clear_winner, try_spreading
 from gssl.selection.self_training import TEACHERS, taught_targets
 from gssl.selection.trees import ClassInputs, Judgement, judge_trees, one_thread
@@ -64,6 +65,8 @@ class Facts:
     winner: GraphGain | None = None
     spread: Literal["alone", "half", "untested", "no time"] | None = None
     tree_weight: float | None = None
+    relation_gains: Sequence[RelationGain] = ()
+    relations: Sequence[str] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,7 +92,9 @@ def pool_trees(selection: Selection, views: Views, A: csr_array, codes: np.ndarr
     """Return a selection with boosted trees, if these are clearly better together on hidden labels."""
     hidden = selection.hidden
     with step("trying trees"), one_thread():
-        trees = judge_trees(tree_inputs(views, A, codes, hidden.labels), hidden, selection.held_out)
+        walks = tree_walks(selection.facts.relation_gains)
+        inputs = tree_inputs(views, A, codes, hidden.labels, walks)
+        trees = judge_trees(inputs, hidden, selection.held_out)
     if trees is None:
         return selection
     facts = replace(selection.facts, tree_weight=trees.pool.share)
@@ -97,10 +102,12 @@ def pool_trees(selection: Selection, views: Views, A: csr_array, codes: np.ndarr
     return replace(selection, trees=trees, held_out=trees.held_out, facts=facts, leaderboard=board)
 
 
-def tree_inputs(views: Views, A: csr_array, codes: np.ndarray, labels: Labels) -> ClassInputs:
+def tree_inputs(
+    views: Views, A: csr_array, codes: np.ndarray, labels: Labels, walks: Sequence[str]
+) -> ClassInputs:
     """Return what trees are fitted to."""
     axes = views["unit"].axes if "unit" in views else np.zeros((views.own.shape[1], 0), views.dtype)
-    return ClassInputs(views.own, A, labels.weights, labels.keys, axes, views.column_keys, codes)
+    return ClassInputs(views.own, A, labels.weights, labels.keys, axes, views.column_keys, walks, codes)
 
 
 def select_models(
@@ -127,6 +134,7 @@ def select_models(
     comparison = ClassComparison(views, A, hidden, depth, execution, deadline, spread_nodes(keys, TEACHERS))
     with step("comparing models"):
         trials, chosen = comparison.compare()
+    facts = replace(facts, relation_gains=comparison.relation_gains)
     ensemble = comparison.ensemble(chosen)
     with step("self-training"):
         taught, logits = comparison.judge_self_training(ensemble)
@@ -159,6 +167,7 @@ def select_models(
         models=list(dict.fromkeys(trial.name for trial in chosen)),
         n_models=len(chosen),
         taught=taught,
+        relations=used_relations(chosen),
         graph_gain=comparison.graph_gain(trials, chosen, held_out, spreads=taught or half is not None),
         spread=None if half is None else "half",
     )

@@ -12,8 +12,8 @@ from scipy.sparse import csr_array
 
 from gssl.evaluation.holdout import dealt_folds
 from gssl.evaluation.targets import Numbers, r_squared
+from gssl.graph.adjacency import relations_of
 from gssl.methods.ridge import leave_one_out, mean_square
-from gssl.operators.field import field_operator
 from gssl.scale.execution import Execution
 from gssl.scale.progress import step
 from gssl.selection.candidates import default_candidates
@@ -24,7 +24,8 @@ from gssl.selection.hidden_labels import HiddenAnswers
 from gssl.selection.leaderboard import Entry, Leaderboard, in_order
 from gssl.selection.neighbour_columns import Neighbourhood
 from gssl.selection.node_order import keys_with_labels
-from gssl.selection.residuals import Residuals, judge_residuals
+from gssl.selection.relations import RelationGain, tree_walks, used_relations
+from gssl.selection.residuals import Residuals, judge_residuals, relation_field
 from gssl.selection.trees import STRIDE, NumberInputs, Trees, one_thread
 from gssl.selection.trial import Labels, Trial, near_best, tabulate_trials
 from gssl.selection.views import Views
@@ -33,6 +34,8 @@ from gssl.selection.views import Views
 _FOLDS, _TREE_FOLDS = 10, 5
 # fewest numbers to try trees with, and the least weight at which they stay
 _FEWEST_TREES, _LEAST_WEIGHT = 50, 0.05
+# relations over which residuals are tried to be propagated, at the most
+_FIELDS = 3
 # with fewer numbers, models are not compared
 _FEW = 10
 # numbers that differ by a smaller factor have about the same logarithms; the penalty to compare them with
@@ -96,10 +99,14 @@ class HiddenNumbers(HiddenAnswers):
 
 @dataclass(frozen=True, eq=False)
 class Half:
-    """One half of the pool: held-out values of known nodes, and residuals that are propagated."""
+    """One half of the pool: held-out values of known nodes, and residuals that are propagated.
+
+    ``field_of`` names the relation over which they are; all links if it is empty.
+    """
 
     held_out: np.ndarray
     residuals: Residuals
+    field_of: str = ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,6 +123,8 @@ class NumberFacts:
     n_models: int
     tree_weight: float
     graph_gain: tuple[float, float] | None
+    relation_gains: Sequence[RelationGain] = ()
+    relations: Sequence[str] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,21 +159,28 @@ def select_for_numbers(
 ) -> NumberSelection:
     """Compare models on hidden numbers, and fit those that predict to all numbers."""
     hidden = deal_numbers(values, views, A)
-    Y, S = hidden.labels.Y[:, 0], field_operator(A)
+    Y, weights = hidden.labels.Y[:, 0], hidden.labels.weights
     positions = [hidden.positions(fold) for fold in hidden.folds]
 
-    def half(held_out: np.ndarray) -> Half:
+    def half(held_out: np.ndarray, field_of: str | None = None) -> Half:
+        e = Y - held_out
         with step("propagating residuals"):
-            residuals = judge_residuals(S, hidden.nodes, positions, Y - held_out, hidden.labels.weights)
-        return Half(held_out + residuals.corrections, residuals)
+            judged = {
+                relation: judge_residuals(relation_field(A, relation), hidden.nodes, positions, e, weights)
+                for relation in (field_names(A, relation_gains) if field_of is None else [field_of])
+            }
+        best = min(judged, key=lambda relation: weights @ np.square(e - judged[relation].corrections))
+        return Half(held_out + judged[best].corrections, judged[best], best)
 
     board: list[Entry] = []
     chosen: list[Trial] = []
+    relation_gains: list[RelationGain] = []
     average, gain, fitted = None, None, np.zeros(A.shape[0])
     if views:
         comparison = Comparison(views, A, hidden, depth, execution, deadline, hidden.nodes[:0])
         with step("comparing models"):
             trials, chosen = comparison.compare()
+        relation_gains = comparison.relation_gains
         # what products of columns explain, neighbours may explain as well
         plain = [trial for trial in trials if trial.kind != "products"]
         sets = [chosen] if len(plain) == len(trials) else [chosen, near_best(plain)]
@@ -182,9 +198,10 @@ def select_for_numbers(
     if perf_counter() <= deadline:
         start = perf_counter()
         with step("trying trees"):
-            trees = fit_trees(number_inputs(views, A, values, hidden.labels, fitted), hidden)
+            walks = tree_walks(relation_gains)
+            trees = fit_trees(number_inputs(views, A, values, hidden.labels, fitted, walks), hidden)
         if trees is not None:
-            boosted = half(trees.held_out)
+            boosted = half(trees.held_out, linear.field_of)
             weight = pool_weight(Y, linear.held_out, boosted.held_out)
             score, error = hidden.score(boosted.held_out)
             settings = f"rounds={trees.rounds}, weight={weight:.2f}"
@@ -206,8 +223,17 @@ def select_for_numbers(
         n_models=len(chosen),
         tree_weight=weight,
         graph_gain=gain,
+        relation_gains=relation_gains,
+        relations=used_relations(chosen),
     )
     return NumberSelection(hidden, held_out, in_order(board), facts, average, linear, trees, boosted, weight)
+
+
+def field_names(A: csr_array, gains: Sequence[RelationGain]) -> list[str]:
+    """List the relations over which residuals may be propagated, all links first, as an empty name."""
+    if len(relations_of(A)) < 2:
+        return [""]
+    return ["", *(gain.relation for gain in sorted(gains, key=lambda gain: -gain.difference)[:_FIELDS])]
 
 
 def held_out_average(average: FittedEnsemble) -> np.ndarray:
@@ -255,18 +281,20 @@ class FoldTrees:
         ``linear`` are the values of linear models for its nodes.
         """
         first = self.models[0]
-        nearby = Neighbourhood(X, A, first.axes, first.order, linear[:, None] if self.reads_linear else None)
+        extra = linear[:, None] if self.reads_linear else None
+        nearby = Neighbourhood(X, A, first.axes, first.order, extra, first.walks)
         rows = np.arange(A.shape[0])
         with one_thread():
             return np.asarray(np.mean([trees.of_rows(nearby, rows)[:, 0] for trees in self.models], axis=0))
 
 
 def number_inputs(
-    views: Views, A: csr_array, values: np.ndarray, labels: Labels, linear: np.ndarray
+    views: Views, A: csr_array, values: np.ndarray, labels: Labels, linear: np.ndarray, walks: Sequence[str]
 ) -> NumberInputs:
     """Return what trees are fitted to; ``linear`` are the values of linear models."""
     axes = views["unit"].axes if "unit" in views else np.zeros((views.own.shape[1], 0), views.dtype)
-    return NumberInputs(views.own, A, labels.weights, labels.keys, axes, views.column_keys, values, linear)
+    own, keys = views.own, views.column_keys
+    return NumberInputs(own, A, labels.weights, labels.keys, axes, keys, walks, values, linear)
 
 
 def fit_trees(inputs: NumberInputs, hidden: HiddenNumbers, rounds: int | None = None) -> FoldTrees | None:

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.sparse import csr_array
 
-from gssl.operators.field import field_mean
+from gssl.operators.field import field_mean, field_operator
+from gssl.selection.candidates import links_of, operator_name
 
 # how far residuals may reach, as α = ω/(1 + ω), nearest first; with the first two no better, no more is tried
 REACHES = (0.5, 0.8, 0.9, 0.95, 0.98, 0.99, 0.999)
@@ -27,6 +28,11 @@ class Residuals:
     e: np.ndarray
     reach: float
     corrections: np.ndarray
+
+
+def relation_field(A: csr_array, relation: str) -> csr_array:
+    """Return the operator of the field of one relation, or of all links if its name is empty."""
+    return field_operator(links_of(A, operator_name("smooth", relation)) if relation else A)
 
 
 def residual_field(S: csr_array, nodes: np.ndarray, e: np.ndarray, reach: float) -> np.ndarray:

@@ -5,6 +5,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from time import perf_counter
 from typing import Any
 
@@ -26,6 +27,7 @@ from gssl.selection.ensemble import FittedEnsemble
 from gssl.selection.hidden_labels import HiddenAnswers
 from gssl.selection.leaderboard import Entry, Leaderboard, in_order
 from gssl.selection.node_order import keys_with_labels
+from gssl.selection.relations import RelationGain, tree_walks, try_relations, used_relations
 from gssl.selection.trees import SetInputs, Trees, one_thread
 from gssl.selection.trial import PENALTIES, Labels, Trial, tabulate_trials, try_filter
 from gssl.selection.views import Views
@@ -72,6 +74,8 @@ class SetFacts:
     models: Sequence[str]
     tree_weight: float
     graph_gain: tuple[float, float] | None
+    relation_gains: Sequence[RelationGain] = ()
+    relations: Sequence[str] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,17 +126,26 @@ def select_for_sets(
     at = np.searchsorted(comparison.tables.nodes, hidden.nodes)
     trials: list[Trial] = []
     plain: list[Trial] = []
+    relation_gains: list[RelationGain] = []
+
+    def try_each(kind: str, filters: Sequence[Filter], width: int) -> list[Trial]:
+        tried: list[Trial] = []
+        for filter_ in filters:
+            if (trials or tried) and perf_counter() > deadline:
+                break
+            tried.append(try_filter(comparison.tables, kind, filter_, width, at, hidden.labels, _PENALTIES))
+        return tried
+
     with step("comparing models"):
         for kind in views:
-            tried: list[Trial] = []
-            for filter_ in set_filters(kind, depth):
-                if (trials or tried) and perf_counter() > deadline:
-                    break
-                width = views[kind].width
-                tried.append(
-                    try_filter(comparison.tables, kind, filter_, width, at, hidden.labels, _PENALTIES)
-                )
+            tried = try_each(kind, set_filters(kind, depth), views[kind].width)
             trials += sorted(tried, key=lambda trial: trial.loss)[:_EACH]
+            if comparison.tables.of_relations and not relation_gains:
+                own = next(trial for trial in tried if not trial.filter.uses_graph)
+                best = min(tried, key=lambda trial: trial.loss)
+                typed, relation_gains = try_relations(comparison.tables, own, best, partial(try_each, kind))
+                # the best of relations are members like those of another kind of features
+                trials += sorted(typed, key=lambda trial: trial.loss)[:_EACH]
             plain += [trial for trial in tried if not trial.filter.uses_graph and not _is_link(trial)]
     shares = (hidden.truth.sum(axis=0) + 0.5) / (len(hidden.nodes) + 1.0)
     base = np.log(shares / (1.0 - shares))
@@ -141,7 +154,7 @@ def select_for_sets(
     trees = tree_map = None
     start = perf_counter()
     if len(hidden.nodes) >= _FEWEST_TREES and start <= deadline:
-        inputs = set_inputs(views, A, hidden)
+        inputs = set_inputs(views, A, hidden, tree_walks(relation_gains))
         if inputs.fits:
             with step("trying trees"), one_thread():
                 odds = log_odds(inputs.held_out())
@@ -172,6 +185,8 @@ def select_for_sets(
         models=list(dict.fromkeys(member.name for member in members)),
         tree_weight=0.0 if trees is None else tree_weight / max(float(weights.sum()), 1e-9),
         graph_gain=gain,
+        relation_gains=relation_gains,
+        relations=used_relations(members),
     )
     average = comparison.fitted(members) if members else None
     return SetSelection(
@@ -288,10 +303,10 @@ def _gain(
     return float(change.mean()), float(change.std() / np.sqrt(len(change)))
 
 
-def set_inputs(views: Views, A: csr_array, hidden: HiddenSets) -> SetInputs:
+def set_inputs(views: Views, A: csr_array, hidden: HiddenSets, walks: Sequence[str]) -> SetInputs:
     """Return what trees are fitted to."""
     X, axes = views.own, np.zeros((views.own.shape[1], 0), views.dtype)
     if "unit" in views:
         axes = views["unit"].axes
     weights, keys = hidden.labels.weights, hidden.labels.keys
-    return SetInputs(X, A, weights, keys, axes, views.column_keys, hidden.nodes, hidden.truth)
+    return SetInputs(X, A, weights, keys, axes, views.column_keys, walks, hidden.nodes, hidden.truth)

@@ -5,7 +5,7 @@ sample decides whether to try them.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import islice
@@ -76,6 +76,8 @@ class Trees:
     # the answers of the nodes of fit, and a mask of those that are known
     answers: np.ndarray
     known: np.ndarray
+    # operators of relations whose neighbours count apart
+    walks: Sequence[str] = ()
     # how many rounds predict; all if None
     rounds: int | None = None
 
@@ -85,7 +87,8 @@ class Trees:
 
     def of_graph(self, X: Any, A: csr_array, extra: np.ndarray | None = None) -> np.ndarray:
         """Predict all nodes of a graph that begins with the nodes of fit; ``extra`` are further columns."""
-        return self.of_rows(Neighbourhood(X, A, self.axes, self.order, extra), np.arange(A.shape[0]))
+        nearby = Neighbourhood(X, A, self.axes, self.order, extra, self.walks)
+        return self.of_rows(nearby, np.arange(A.shape[0]))
 
     def of_rows(self, nearby: Neighbourhood, rows: np.ndarray) -> np.ndarray:
         """Predict some nodes."""
@@ -150,6 +153,8 @@ class TreeInputs(ABC):
     keys: np.ndarray
     axes: np.ndarray
     column_keys: np.ndarray
+    # operators of relations whose neighbours count apart
+    walks: Sequence[str]
 
     @property
     @abstractmethod
@@ -187,7 +192,7 @@ class TreeInputs(ABC):
     def fits(self) -> bool:
         """Whether features and columns can be held in memory."""
         n, c = self.A.shape[0], self.answers.shape[1]
-        width = 2 * (c + 2) + max(2 * DIRECTIONS, 5 * FEW_FEATURES)
+        width = 2 * (c + 2) + max(2 * DIRECTIONS, 5 * FEW_FEATURES) + len(self.walks) * (c + 2 + DIRECTIONS)
         return (
             4 * n * width <= _MOST_BYTES
             and mapped_file(self.X) is None
@@ -203,7 +208,7 @@ class TreeInputs(ABC):
     def nearby(self) -> Neighbourhood:
         """The columns of all nodes."""
         order = np.argsort(self.column_keys)
-        return Neighbourhood(self.X, self.A, self.axes[:, :DIRECTIONS], order, self.extra)
+        return Neighbourhood(self.X, self.A, self.axes[:, :DIRECTIONS], order, self.extra, self.walks)
 
     def sample(self, of: np.ndarray, size: int) -> np.ndarray:
         """Return some of the known nodes, in an order that does not depend on how they are stored."""
@@ -229,7 +234,8 @@ class TreeInputs(ABC):
         # equal weights are left out: binning is slow with weights
         weights = own if np.ptp(own) else None
         model = self.learn(D, rows, weights, **settings)
-        return self.wrap(Trees(model, self.nearby.axes, self.nearby.order, chosen, self.answers, known))
+        near, answers = self.nearby, self.answers
+        return self.wrap(Trees(model, near.axes, near.order, chosen, answers, known, self.walks))
 
     def fit_rounds(self, rounds: int, hidden: np.ndarray | None = None) -> Trees:
         """Fit so many rounds at the usual rate, to all answers that are not hidden."""

@@ -1,7 +1,7 @@
 """Trials of views, filters and penalties, each evaluated by leave-one-out in closed form."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from time import perf_counter
 
 import numpy as np
@@ -9,29 +9,18 @@ import numpy as np
 from gssl.evaluation.targets import Classes, Target, effective_number
 from gssl.methods.ridge import leave_one_out, mean_square
 from gssl.methods.softmax import ScoreMap
-from gssl.scale.progress import report_progress, watching
-from gssl.selection.candidates import Filter, candidates, centred
+from gssl.selection.candidates import Filter
 from gssl.selection.filtered_rows import FilteredRows
 from gssl.selection.leaderboard import Entry, Leaderboard, in_order
 from gssl.selection.node_order import stratified_part
-from gssl.selection.views import WIDTHS
 
 # relative to the mean squared length of rows
 PENALTIES = 10.0 ** np.arange(-2.5, 1.1, 0.5)
 # the constant column of an intercept, relative to the mean length of rows
 _CONSTANT = 1e3
-# maximum number of labels to evaluate candidates on
-MOST_EVALUATED = 1000
-# number of filters of the first view to try with other views, and of trials to repeat with other widths
-_SHORTLIST = 4
-_FINALISTS = 3
-# filters to try with other views in any case
-_ALWAYS = ("no graph", "two-hop")
 # average at most AVERAGED models with a loss within _NEAR standard errors plus _CLOSE of the least
 AVERAGED = 8
 _NEAR, _CLOSE = 2.0, 0.01
-# where the features of neighbours are less similar, what all nodes have in common hides what sets them apart
-_ROUGH = 0.025
 # by how much the total log-likelihood of hidden labels must exceed that of unit rows
 _SURPRISE = {
     "unit": 0.0,
@@ -108,10 +97,11 @@ class Trial(Member):
     """A member with its leave-one-out results.
 
     ``logs`` are log-likelihoods of labels, by a ridge and a map without each; ``loss`` is their negative mean
-    plus the penalty of surprise.
+    plus the penalty of surprise. ``points`` compare models label by label (``Judged``).
     """
 
     logs: np.ndarray
+    points: np.ndarray
     loss: float
     score: float
     error: float
@@ -160,6 +150,7 @@ def try_filter(
         t=judged.t,
         map_penalty=judged.strength,
         logs=judged.logs,
+        points=judged.points,
         loss=loss + surprise,
         score=judged.score,
         error=judged.error,
@@ -186,6 +177,7 @@ def untried(tables: FilteredRows, kind: str, filter_: Filter, positions: np.ndar
         t=0.0,
         map_penalty=np.inf,
         logs=nothing,
+        points=nothing,
         loss=0.0,
         score=0.0,
         error=0.0,
@@ -193,71 +185,6 @@ def untried(tables: FilteredRows, kind: str, filter_: Filter, positions: np.ndar
         settings=filter_.settings,
         seconds=0.0,
     )
-
-
-def try_all(
-    tables: FilteredRows, positions: np.ndarray, labels: Labels, deadline: float = np.inf
-) -> list[Trial]:
-    """Try all filters of the first view, then the best of them with other kinds of features and widths.
-
-    Links are tried as features only if the best filter is not a smooth one. Returns the best trial first.
-    """
-    part = labels.sample(MOST_EVALUATED)
-    positions, labels = positions[part], labels.part(part)
-
-    def run(steps: Sequence[tuple[str, Filter, int]], first: bool = False) -> None:
-        done = {(trial.kind, trial.filter, trial.width) for trial in trials}
-        new = [step for step in dict.fromkeys(steps) if step not in done]
-        made = _run(tables, new, positions, labels, deadline, first)
-        trials.extend(replace(trial, evaluated=part) for trial in made)
-        trials.sort(key=lambda trial: trial.loss)
-
-    trials: list[Trial] = []
-    first_kind, *others = tables.views
-    width = tables.views[first_kind].first_width
-    filters = candidates(tables.depth)
-    if tables.smoothness < _ROUGH:
-        filters = [centred(f) for f in filters]
-    run([(first_kind, f, width) for f in filters], first=True)
-    kinds = [kind for kind in others if kind != "links" or trials[0].filter.surprise]
-    # an operator of its own needs passes over the graph that no other filter shares
-    shared = [trial.filter for trial in trials if trial is trials[0] or not trial.filter.is_own_operator]
-    filters = shared[:_SHORTLIST] + [f for f in shared[_SHORTLIST:] if f.model in _ALWAYS]
-    if perf_counter() <= deadline:
-        run([(kind, f, tables.views[kind].first_width) for kind in kinds for f in filters])
-
-    def run_best(width: int) -> None:
-        best = trials[:_FINALISTS]
-        run([(trial.kind, trial.filter, min(width, tables.views[trial.kind].width)) for trial in best])
-
-    narrow, middle, *wider = WIDTHS
-    run_best(narrow)
-    for width, before in zip(wider, (middle, *wider), strict=False):
-        # only if the next smaller one is the best so far
-        if trials[0].width == before:
-            run_best(width)
-    return trials
-
-
-def _run(
-    tables: FilteredRows,
-    steps: Sequence[tuple[str, Filter, int]],
-    positions: np.ndarray,
-    labels: Labels,
-    deadline: float,
-    first: bool = False,
-) -> Iterator[Trial]:
-    """Yield the trials of some steps until the deadline, but at least the very first."""
-    for k, (kind, filter_, width) in enumerate(steps):
-        if perf_counter() > deadline and not (first and k == 0):
-            return
-        # the progress bar counts models, not their hops
-        with watching(lambda done, total: None):
-            if deadline == np.inf:
-                tables.prepare(kind, [f for of, f, _ in steps[k:] if of == kind], width)
-            trial = try_filter(tables, kind, filter_, width, positions, labels)
-        report_progress(k + 1, len(steps))
-        yield trial
 
 
 def near_best(trials: Sequence[Trial]) -> list[Trial]:

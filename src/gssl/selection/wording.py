@@ -1,6 +1,7 @@
 """Sentences about a selection of models, made from its facts."""
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -8,12 +9,17 @@ from gssl.evaluation.graph_gain import GraphGain
 from gssl.evaluation.holdout import HeldOut
 from gssl.evaluation.number_accuracy import NumberAccuracy
 from gssl.selection.model_search import Facts, Selection
-from gssl.selection.number_search import NumberSelection
-from gssl.selection.set_search import SetSelection
-from gssl.wording import write_number
+from gssl.selection.number_search import NumberFacts, NumberSelection
+from gssl.selection.relations import RelationGain
+from gssl.selection.set_search import SetFacts, SetSelection
+from gssl.wording import listed, quoted, write_number
 
 # fewer numbers promise more than they keep, and so do fewer nodes with several labels
 _MANY_NUMBERS, _MANY_SETS = 100, 20
+# relations listed by name
+_MOST_RELATIONS = 5
+# writes a difference and its standard error
+Amount: TypeAlias = Callable[[float, float], str]
 _NO_FEATURES = "There are no features that differ between nodes"
 
 
@@ -21,7 +27,12 @@ def explain(selection: Selection, classes: np.ndarray) -> str:
     """Say how accurate a selection is on hidden labels, what the graph adds, and which models predict."""
     facts = selection.facts
     sentences = [_accuracy(selection, classes), _graph(facts), _models(facts), _trees(facts)]
+    sentences.insert(2, _relations(facts, _points, has_features=facts.has_features))
     return " ".join(sentence for sentence in sentences if sentence)
+
+
+def _points(difference: float, error: float) -> str:
+    return f"{100 * difference:.1f} ± {100 * error:.1f} points"
 
 
 def _accuracy(selection: Selection, classes: np.ndarray) -> str:
@@ -49,6 +60,30 @@ def _graph(facts: Facts) -> str:
     if abs(gain.difference) < 2 * gain.standard_error:
         return f"{graph} makes no clear difference: {'−' if gain.difference < 0 else '+'}{points}"
     return f"{graph} {'costs' if gain.difference < 0 else 'adds'} {points}"
+
+
+def _relations(facts: Facts | NumberFacts | SetFacts, amount: Amount, *, has_features: bool) -> str:
+    """Say what each kind of links adds, and which of them models tell apart; nothing if there is one kind."""
+    gains = sorted(facts.relation_gains, key=lambda gain: -gain.difference)
+    if not gains:
+        return ""
+
+    def verdict(gain: RelationGain) -> str:
+        adds = "add" if gain.difference > 0 else "cost"
+        return f"{adds} {amount(abs(gain.difference), gain.standard_error)}"
+
+    if len(gains) == 1:
+        said = verdict(gains[0]) if gains[0].is_clear else "add nothing clear"
+        return f"Directions of links {said}{'' if facts.relations else ', and no model uses them'}."
+    clear = [gain for gain in gains if gain.is_clear][:_MOST_RELATIONS]
+    parts = [f"{quoted(gain.relation)} links {verdict(gain)}" for gain in clear]
+    rest = [gain.relation for gain in gains if gain not in clear]
+    if rest:
+        names = f"{listed(rest)} links" if len(rest) <= _MOST_RELATIONS else f"{len(rest)} other relations"
+        parts.append(f"{names} add nothing clear")
+    beside = "features alone" if has_features else "all links as features"
+    apart = f"Models tell {listed(facts.relations)} apart." if facts.relations else "Models use their union."
+    return f"Compared with {beside}, {', '.join(parts)}. {apart}"
 
 
 def _models(facts: Facts) -> str:
@@ -124,6 +159,10 @@ def explain_numbers(
         clear = f"The graph {what} {abs(gain):.2f} ± {spread:.2f} to R² among linear models."
         unclear = f"The graph makes no clear difference ({gain:+.2f} ± {spread:.2f} of R²)."
         sentences.append(clear if abs(gain) > 2 * spread else unclear)
+    shown = _relations(
+        facts, lambda gain, error: f"{gain:.2f} ± {error:.2f} to R²", has_features=facts.has_features
+    )
+    sentences += [shown] if shown else []
     if model.number_scale.log:
         why = ", since hidden numbers are more likely this way" if model.scale == "auto" else ""
         sentences.append(f"Logarithms are predicted{why}.")
@@ -166,6 +205,12 @@ def explain_sets(selection: SetSelection, classes: np.ndarray) -> str:
         more = "more" if gain > 0 else "less"
         clear = f"The graph makes hidden labels {more} likely than features alone."
         sentences.append(clear if abs(gain) > 2 * error else "The graph adds nothing clear.")
+    shown = _relations(
+        facts,
+        lambda gain, error: f"{gain:.2f} ± {error:.2f} to the log-likelihood of a node's labels",
+        has_features=facts.graph_gain is not None,
+    )
+    sentences += [shown] if shown else []
     if facts.models:
         sentences.append(f"A pool of models predicts ({'; '.join(facts.models)}).")
     if facts.tree_weight:
