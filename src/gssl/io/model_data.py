@@ -13,7 +13,7 @@ from gssl.io.edge_sides import NodeKinds
 from gssl.io.model_checks import check_distributions, read_array, read_plain
 from gssl.io.numpy_files import csr_from_parts
 from gssl.methods.softmax import ScoreMap
-from gssl.selection.candidates import Block, Filter, operator_powers
+from gssl.selection.candidates import Block, Filter, highest_power
 from gssl.selection.ensemble import Recipe
 from gssl.selection.trial import Member
 from gssl.selection.views import Views
@@ -195,10 +195,10 @@ def _unpack_block(block: Any, depth: int) -> Block:
         powers = np.array(numbers, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise ValueError("a filter of its average is not described.") from error
-    highest = operator_powers(depth)
-    if not isinstance(operator, str) or operator not in highest:
+    highest = highest_power(operator, depth) if isinstance(operator, str) else None
+    if highest is None:
         raise ValueError(f"a filter of its average has the operator {quoted(operator)}.")
-    if powers.ndim != 1 or not 0 < len(powers) <= highest[operator] + 1 or not np.isfinite(powers).all():
+    if powers.ndim != 1 or not 0 < len(powers) <= highest + 1 or not np.isfinite(powers).all():
         raise ValueError("a filter of its average has powers that the model does not take.")
     return Block(operator, powers)
 

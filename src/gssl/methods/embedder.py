@@ -33,7 +33,9 @@ class Embedder(FittedParameters, TransformerMixin, BaseEstimator, metaclass=ABCM
     # which of "fit" and "predict" read links; if none, an embedding depends on the node's own row alone
     _needs_graph: ClassVar[tuple[str, ...]] = ("fit", "predict")
     # whether it reads links of several kinds apart, and directions
-    tells_relations: ClassVar[bool] = False
+    tells_relations: Any = False
+    # whether it keeps the directions of a matrix: see gssl.graph.check_adjacency
+    directed: Any = False
     # whether a column of the embedding depends on that column of X alone, so that slabs are independent
     runs_by_columns: ClassVar[bool] = False
     # whether torch can run the passes over the graph

@@ -193,6 +193,16 @@ class EmbeddingClassifier(GraphClassifier):
         return EmbeddedRows(self.embedder_, inputs.X, inputs.A)
 
     @property
+    def tells_relations(self) -> bool:
+        """Whether the embedder reads links of several kinds apart, and directions."""
+        return bool(getattr(self._inner(), "tells_relations", False))
+
+    @property
+    def directed(self) -> Any:
+        """Whether the embedder keeps the directions of a matrix."""
+        return getattr(self._inner(), "directed", False)
+
+    @property
     def runs_by_columns(self) -> bool:
         """Whether the embedder can process slabs of columns."""
         return self._inner() is None or bool(getattr(self._inner(), "runs_by_columns", False))

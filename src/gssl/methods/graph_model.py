@@ -37,7 +37,9 @@ class GraphModel(ShownModel, Stateful, BaseEstimator, metaclass=ABCMeta):
     # whether torch can run the passes over the graph
     runs_on_torch: ClassVar[bool] = False
     # whether it reads links of several kinds apart, and directions
-    tells_relations: ClassVar[bool] = False
+    tells_relations: Any = False
+    # whether it keeps the directions of a matrix: see gssl.graph.check_adjacency
+    directed: Any = False
     # k: methods get 2ᵏX if squares of X would overflow or underflow
     _feature_exponent: int = 0
     _fit_inputs: FitInputs

@@ -141,8 +141,8 @@ def check_graph(
             "cross-validation, which cuts a graph apart: hide labels instead, by "
             "gssl.selection.search(estimator, grid, X, y, adjacency=)."
         )
-    directed = getattr(estimator, "directed", False)
-    A = check_adjacency(adjacency, n_nodes=X.shape[0], directed=directed, allow_empty=allow_empty)
+    options: Any = {"directed": estimator.directed, "allow_empty": allow_empty}
+    A = check_adjacency(adjacency, n_nodes=X.shape[0], **options)
     relations = relations_of(A)
     if relations and not estimator.tells_relations:
         if reset:

@@ -103,6 +103,16 @@ class CalibratedClassifier(FittedParameters, SetPredictor):
         self.random_state = random_state
 
     @property
+    def tells_relations(self) -> bool:
+        """Whether the wrapped classifier reads links of several kinds apart, and directions."""
+        return bool(self._unfitted().tells_relations)
+
+    @property
+    def directed(self) -> Any:
+        """Whether the wrapped classifier keeps the directions of a matrix."""
+        return self._unfitted().directed
+
+    @property
     def runs_by_columns(self) -> bool:
         """Whether the wrapped classifier runs by columns."""
         return bool(self._unfitted().runs_by_columns)

@@ -251,12 +251,19 @@ class GraphOperators(Mapping[str, GraphOperator]):
         return GraphOperator(named_operators(links_of(self._A, name), self._dtype)[kind], program, highest)
 
 
+def highest_power(operator: str, depth: int) -> int | None:
+    """Return the highest power of an operator; None if there is no such operator."""
+    kind, relation = split_name(operator)
+    if kind not in HOPS:
+        return 1 if operator in competitors(depth) else None
+    deepest = SHORT if kind != "smooth" else RELATION_DEPTH if relation is not None else depth
+    return min(deepest, depth)
+
+
 def operator_powers(depth: int, of_relations: Sequence[str] = ()) -> dict[str, int]:
     """Return the highest power of every operator."""
-    short = min(SHORT, depth)
-    whole = {"smooth": depth, "hop": short, "high": short, **dict.fromkeys(competitors(depth), 1)}
-    deep = min(RELATION_DEPTH, depth)
-    return whole | {name: deep if split_name(name)[0] == "smooth" else short for name in of_relations}
+    names = ("smooth", "hop", "high", *competitors(depth), *of_relations)
+    return {name: highest_power(name, depth) or 0 for name in names}
 
 
 def terms(depth: int, of_relations: Sequence[str] = ()) -> list[tuple[str, int]]:

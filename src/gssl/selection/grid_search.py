@@ -80,7 +80,7 @@ def search(
         raise ValueError("grid names no parameters to try: give at least one value for one parameter.")
     if adjacency is not None:
         # here, so that warnings about the graph are issued once
-        adjacency = check_adjacency(adjacency, allow_empty=True)
+        adjacency = check_adjacency(adjacency, directed=estimator.directed, allow_empty=True)
     folds = label_folds(encode_labels(y)[1], n_folds, random_state)
     scores = np.empty((len(candidates), len(folds)))
     for row, candidate in zip(scores, candidates, strict=True):

@@ -54,12 +54,15 @@ class Voice:
         Its contribution to the lead of the predicted class over the runner-up.
     path : tuple of int, or None
         The inner nodes of a shortest path from the explained node. None if there is no path.
+    relations : tuple of str
+        The kinds of links on that path, each once; empty if there is one kind without directions.
     """
 
     node: int
     label: Any
     share: float
     path: tuple[int, ...] | None
+    relations: tuple[str, ...] = ()
 
 
 def draw_alone(

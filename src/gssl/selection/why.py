@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from html import escape
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from scipy.sparse.linalg import cg
 from sklearn.utils.validation import check_is_fitted
 
 from gssl.graph import reached_nodes
+from gssl.graph.adjacency import relations_of
 from gssl.methods import (
     OGC,
     EmbeddingClassifier,
@@ -426,9 +428,24 @@ def strongest_voices(
     if not strongest:
         return []
     _, before = breadth_first_order(A, node, return_predecessors=True)
-    return [
-        Voice(int(labelled[j]), labels[j], share, _path(before, labelled[j], node)) for j, share in strongest
-    ]
+    voices = []
+    for j, share in strongest:
+        path = _path(before, labelled[j], node)
+        kinds = () if path is None else _kinds_of_links(A, (node, *path, int(labelled[j])))
+        voices.append(Voice(int(labelled[j]), labels[j], share, path, kinds))
+    return voices
+
+
+def _kinds_of_links(A: csr_array, way: Sequence[int]) -> tuple[str, ...]:
+    """Name the relations of the links between consecutive nodes, each once; with their direction, if any."""
+    kinds: dict[str, None] = {}
+    for u, v in pairwise(way):
+        for name, links in relations_of(A).items():
+            leads, comes = links[u, v] != 0, links[v, u] != 0
+            if leads or comes:
+                direction = "" if leads and comes else ", out" if leads else ", in"
+                kinds[f"{name}{direction}"] = None
+    return tuple(kinds)
 
 
 def _path(before: np.ndarray, start: int, end: int) -> tuple[int, ...] | None:
@@ -458,7 +475,8 @@ def _way(voice: Voice, of: Explanation, name: Any) -> str:
         return "through features only"
     if len(voice.path) > _FAR:
         return f"{len(voice.path) + 1} links away"
-    return f"via {', '.join(name(node) for node in voice.path)}" if voice.path else "a neighbour"
+    by = f" ({'; '.join(voice.relations)})" if voice.relations else ""
+    return f"via {', '.join(name(node) for node in voice.path)}{by}" if voice.path else f"a neighbour{by}"
 
 
 def _aligned(rows: Sequence[tuple[float, str]]) -> list[str]:

@@ -1,0 +1,244 @@
+"""Models that tell kinds of links apart: what each adds, in every place where models run, and in words."""
+
+import warnings
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array, random_array
+
+import gssl
+from gssl.graph import GraphWarning, check_adjacency
+from gssl.selection.relations import RelationGain, tree_walks
+
+N = 240
+
+
+def random_links(rng, truth, share_alike, count):
+    """Draw links, a share of them between nodes of one class."""
+    u = rng.integers(0, len(truth), count)
+    v = rng.integers(0, len(truth), count)
+    for k in np.flatnonzero(rng.random(count) < share_alike):
+        v[k] = rng.choice(np.flatnonzero(truth == truth[u[k]]))
+    keep = u != v
+    return csr_array((np.ones(keep.sum()), (u[keep], v[keep])), shape=(len(truth),) * 2)
+
+
+@pytest.fixture(scope="module")
+def typed():
+    """Two relations, one of which follows the classes; features say little."""
+    rng = np.random.default_rng(0)
+    truth = rng.integers(0, 3, N)
+    X = rng.normal(size=(N, 12)) + 1.2 * np.eye(12)[truth]
+    relations = {"friends": random_links(rng, truth, 0.9, 500), "noise": random_links(rng, truth, 0.0, 1500)}
+    return X, relations, np.where(rng.random(N) < 0.4, truth, -1), truth
+
+
+@pytest.fixture(scope="module")
+def flow():
+    """A directed graph in which the features of the nodes that a node links to tell its class."""
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(N, 6))
+    R = random_array((N, N), density=8 / N, rng=rng, data_sampler=lambda size: np.ones(size)).tocsr()
+    R.setdiag(0)
+    R.eliminate_zeros()
+    ahead = np.asarray(R @ X)[:, 0]
+    truth = (ahead > np.median(ahead)).astype(int)
+    return X, csr_array(R), np.where(rng.random(N) < 0.5, truth, -1), truth
+
+
+def accuracy(model, y, truth):
+    return np.mean(model.transduction_[y == -1] == truth[y == -1])
+
+
+def test_a_relation_that_follows_the_classes_is_told_from_noise(typed):
+    X, relations, y, truth = typed
+    model = gssl.AutoClassifier(depth=4).fit(X, y, adjacency=relations)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", GraphWarning)
+        union = gssl.AutoClassifier(depth=4).fit(X, y, adjacency=sum(relations.values()))
+    assert accuracy(model, y, truth) > accuracy(union, y, truth) + 0.1
+    assert "'friends' links add" in model.explain_
+    assert "'noise' links add nothing clear" in model.explain_
+    assert "Models tell 'friends' apart" in model.explain_
+    assert set(model.relation_operators_) <= {"hop:friends", "smooth:friends"}
+
+
+def test_directions_are_used_where_hidden_labels_gain(flow):
+    X, R, y, truth = flow
+    directed = gssl.AutoClassifier(depth=2, directed="auto").fit(X, y, adjacency=R)
+    with pytest.warns(GraphWarning, match="not symmetric"):
+        plain = gssl.AutoClassifier(depth=2).fit(X, y, adjacency=R)
+    assert accuracy(directed, y, truth) > accuracy(plain, y, truth) + 0.1
+    assert "Directions of links add" in directed.explain_
+    assert "out:links" in directed.relation_operators_
+    # in the other direction, the same links say nothing
+    turned = gssl.AutoClassifier(depth=2, directed=True).fit(X, y, adjacency=csr_array(R.T))
+    assert "in:links" in turned.relation_operators_
+    assert abs(accuracy(turned, y, truth) - accuracy(directed, y, truth)) < 0.05
+
+
+def test_symmetric_links_are_the_same_with_and_without_directions(typed):
+    X, relations, y, _ = typed
+    A = check_adjacency({"friends": relations["friends"]})
+    plain = gssl.AutoClassifier(depth=3).fit(X, y, adjacency=csr_array(A.toarray()))
+    for adjacency, directed in ((csr_array(A.toarray()), "auto"), (csr_array(A.toarray()), True), (A, False)):
+        model = gssl.AutoClassifier(depth=3, directed=directed).fit(X, y, adjacency=adjacency)
+        np.testing.assert_array_equal(model.label_distributions_, plain.label_distributions_)
+
+
+def test_the_order_of_relations_and_nodes_does_not_matter(typed):
+    X, relations, y, _ = typed
+    model = gssl.AutoClassifier(depth=3).fit(X, y, adjacency=relations)
+    turned = gssl.AutoClassifier(depth=3).fit(X, y, adjacency=dict(reversed(relations.items())))
+    np.testing.assert_array_equal(turned.label_distributions_, model.label_distributions_)
+    p = np.random.default_rng(2).permutation(N)
+    shuffled = {name: R[p][:, p] for name, R in relations.items()}
+    again = gssl.AutoClassifier(depth=3).fit(X[p], y[p], adjacency=shuffled)
+    np.testing.assert_allclose(again.label_distributions_, model.label_distributions_[p], atol=1e-6)
+
+
+def test_predictions_of_the_graph_of_fit_are_those_of_fit(typed, flow):
+    for (X, adjacency, y, _), directed in ((typed, False), (flow, True)):
+        model = gssl.AutoClassifier(depth=3, directed=directed).fit(X, y, adjacency=adjacency)
+        P = model.predict_proba(X, adjacency=adjacency)
+        np.testing.assert_allclose(P, model.label_distributions_, atol=1e-6)
+
+
+def test_relations_are_the_same_within_a_memory_budget(typed, flow):
+    for (X, adjacency, y, _), directed in ((typed, False), (flow, True)):
+        model = gssl.AutoClassifier(depth=3, directed=directed).fit(X, y, adjacency=adjacency)
+        with gssl.execution(memory="200kB"):
+            slabs = gssl.AutoClassifier(depth=3, directed=directed).fit(X, y, adjacency=adjacency)
+        assert slabs.relation_operators_.tolist() == model.relation_operators_.tolist()
+        np.testing.assert_allclose(slabs.label_distributions_, model.label_distributions_, atol=1e-6)
+
+
+def test_a_run_belongs_to_its_relations(typed, tmp_path):
+    X, relations, y, _ = typed
+    with gssl.execution(resume=tmp_path):
+        gssl.AutoClassifier(depth=2).fit(X, y, adjacency=relations)
+    # the union is the same, the relations are not
+    swapped = dict(zip(relations, reversed(relations.values()), strict=True))
+    with gssl.execution(resume=tmp_path), pytest.raises(ValueError, match="other"):
+        gssl.AutoClassifier(depth=2).fit(X, y, adjacency=swapped)
+
+
+def test_a_copied_or_updated_model_keeps_its_relations(typed):
+    X, relations, y, truth = typed
+    model = gssl.AutoClassifier(depth=3).fit(X, y, adjacency=relations)
+    more = y.copy()
+    more[:20] = truth[:20]
+    fresh = gssl.AutoClassifier(depth=3).fit(X, more, adjacency=relations)
+    np.testing.assert_allclose(
+        model.update_labels(more).label_distributions_, fresh.label_distributions_, atol=1e-9
+    )
+
+
+def test_trees_count_the_neighbours_of_each_relation_apart():
+    rng = np.random.default_rng(4)
+    n = 900
+    X = rng.normal(size=(n, 3))
+    R = random_array((n, n), density=3 / n, rng=rng, data_sampler=lambda size: np.ones(size)).tocsr()
+    # whether the largest feature of a node that it links to is large: no linear model can tell
+    truth = np.asarray((R @ (np.abs(X[:, :1]) > 1.0)) > 0).ravel().astype(int)
+    y = np.where(rng.random(n) < 0.6, truth, -1)
+    model = gssl.AutoClassifier(depth=2, directed=True).fit(X, y, adjacency=R)
+    assert model.has_trees
+    assert model.tree_walks_.tolist() == ["out:links", "in:links"]
+    P = model.predict_proba(X, adjacency=R)
+    np.testing.assert_allclose(P, model.label_distributions_, atol=1e-6)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", GraphWarning)
+        plain = gssl.AutoClassifier(depth=2).fit(X, y, adjacency=R)
+    assert accuracy(model, y, truth) > accuracy(plain, y, truth) + 0.05
+
+
+def test_numbers_are_propagated_over_the_relation_that_they_follow():
+    rng = np.random.default_rng(5)
+    n = 300
+    ring = csr_array((np.ones(n), (np.arange(n), (np.arange(n) + 1) % n)), shape=(n, n))
+    noise = random_array((n, n), density=6 / n, rng=rng, data_sampler=lambda size: np.ones(size)).tocsr()
+    truth = np.sin(np.arange(n) * 2 * np.pi / 60) * 10
+    y = np.where(rng.random(n) < 0.5, truth, np.nan)
+    X = rng.normal(size=(n, 3))
+    model = gssl.AutoRegressor(depth=4).fit(X, y, adjacency={"next": ring, "noise": noise})
+    hidden = np.isnan(y)
+    error = np.mean((model.transduction_[hidden] - truth[hidden]) ** 2) / truth.var()
+    union = gssl.AutoRegressor(depth=4).fit(X, y, adjacency=check_adjacency({"": ring, "b": noise}).toarray())
+    assert error < 0.1
+    assert error < np.mean((union.transduction_[hidden] - truth[hidden]) ** 2) / truth.var()
+    answers = model.predict(X, adjacency={"next": ring, "noise": noise})
+    np.testing.assert_allclose(answers, model.transduction_, rtol=1e-6)
+
+
+def test_several_labels_follow_their_own_relations():
+    rng = np.random.default_rng(6)
+    truth = rng.integers(0, 2, (N, 2))
+    relations = {str(k): random_links(rng, truth[:, k], 0.95, 700) for k in range(2)}
+    Y = np.where(rng.random(N) < 0.5, 1.0, np.nan)[:, None] * truth
+    X = rng.normal(size=(N, 4)) + 0.7 * (2 * truth - 1) @ rng.normal(size=(2, 4))
+    model = gssl.AutoClassifier(depth=2).fit(X, Y, adjacency=relations)
+    hidden = np.isnan(Y[:, 0])
+    assert np.mean(model.transduction_[hidden] == truth[hidden]) > 0.8
+    assert "log-likelihood" in model.explain_
+    P = model.predict_proba(X, adjacency=relations)
+    np.testing.assert_allclose(P, model.label_distributions_, atol=1e-6)
+
+
+def test_methods_that_do_not_tell_relations_apart_use_the_union_and_say_so(typed):
+    X, relations, y, _ = typed
+    union = check_adjacency(relations, relation_weight={"noise": 0.1})
+    with pytest.warns(GraphWarning, match=r"GGCM uses the union of 2 relations \('friends', 'noise'\)"):
+        U = gssl.GGCM(depth=2).fit_transform(X, adjacency=union)
+    np.testing.assert_array_equal(
+        U, gssl.GGCM(depth=2).fit_transform(X, adjacency=csr_array(union.toarray()))
+    )
+    with pytest.warns(GraphWarning, match="OGC uses the union"):
+        gssl.OGC(random_state=0).fit(X, y, adjacency=relations)
+    with pytest.warns(GraphWarning, match="ignores the directions"):
+        gssl.LabelSpreading().fit(None, y, adjacency=check_adjacency(relations["noise"], directed=True))
+
+
+def test_a_hop_filter_follows_directions(flow):
+    X, R, _, _ = flow
+    out, into = (np.bincount(index, minlength=N) for index in R.nonzero())
+    scaled = R.toarray() / np.sqrt(np.maximum(out, 1))[:, None] / np.sqrt(np.maximum(into, 1))
+    np.testing.assert_allclose(gssl.HopFilter(1, "out").fit_transform(X, adjacency=R), scaled @ X, atol=1e-12)
+    np.testing.assert_allclose(
+        gssl.HopFilter(2, "in").fit_transform(X, adjacency=R), scaled.T @ scaled.T @ X, atol=1e-12
+    )
+    with pytest.raises(ValueError, match="directions of one kind of links, but there are 2"):
+        gssl.HopFilter(1, "out").fit(X, adjacency=check_adjacency({"a": R, "b": R}, directed=True))
+
+
+def test_advice_works_on_typed_links(typed):
+    X, relations, y, _ = typed
+    model = gssl.selection.CalibratedClassifier(gssl.AutoClassifier(depth=3))
+    model.fit(X, y, adjacency=relations)
+    assert len(gssl.suggest(model, 3)) == 3
+    assert len(gssl.audit(model).to_pandas())
+    node = int(np.flatnonzero(y == -1)[0])
+    (explanation,) = gssl.why(model, node)
+    text = explanation.text()
+    assert "friends" in text
+    parts = explanation.intercept + explanation.shares.sum(axis=0) + explanation.unlabelled
+    np.testing.assert_allclose(parts, explanation.scores, atol=1e-8)
+
+
+def test_a_path_names_the_direction_of_its_links(flow):
+    X, R, y, _ = flow
+    model = gssl.AutoClassifier(depth=2, directed=True).fit(X, y, adjacency=R)
+    text = "\n".join(one.text() for one in gssl.why(model, np.arange(40)))
+    assert "a neighbour (links, out)" in text
+    assert "a neighbour (links, in)" in text
+
+
+def test_wrong_directions_are_named():
+    with pytest.raises(ValueError, match='AutoClassifier: directed must be True, False or "auto", not 3'):
+        gssl.AutoClassifier(directed=3).fit([[1.0], [2.0]], [0, 1], adjacency=[[0, 1], [1, 0]])
+
+
+def test_trees_read_the_relations_that_add_most():
+    gains = [RelationGain(str(k), (f"out:{k}", f"in:{k}"), k / 10, 0.01) for k in range(5)]
+    assert tree_walks(gains) == [f"{kind}:{k}" for k in (4, 3, 2) for kind in ("out", "in")]
+    assert not tree_walks([])
