@@ -9,7 +9,8 @@ from gssl.cli.options import UserPath, exit_on_error
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument(
-    "what", type=click.Choice(["selection", "calibration", "conformal", "suggest", "numbers", "sets"])
+    "what",
+    type=click.Choice(["selection", "calibration", "conformal", "suggest", "numbers", "sets", "relations"]),
 )
 @click.option(
     "--graphs", metavar="A,B,…", help="Names as in gssl datasets list; each bench has its own.", default=""
@@ -56,6 +57,7 @@ def main(what: str, quick: bool, draws: int, **options: Any) -> None:
       python -m benchmarks.accuracy suggest --quick
       python -m benchmarks.accuracy numbers --share 0.3 --draws 3
       python -m benchmarks.accuracy sets --draws 3
+      python -m benchmarks.accuracy relations --draws 3
     """
     from benchmarks.accuracy.bench import run_bench
 

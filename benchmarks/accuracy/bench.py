@@ -28,6 +28,7 @@ from benchmarks.accuracy.cells import (
     how_drawn,
     public_cell,
 )
+from benchmarks.accuracy.relations import relation_grid
 from benchmarks.accuracy.standing import (
     Score,
     public_grid,
@@ -67,6 +68,7 @@ def run_bench(what: str, graphs: tuple[str, ...], **options: Any) -> None:
         "suggest": (run_suggest, ("cora",)),
         "numbers": (run_answers, ("numbers",)),
         "sets": (run_answers, ("sets",)),
+        "relations": (run_answers, ("relations",)),
     }
     run, default = runs[what]
     drawn = [name for name in ("per_class", "share") if options.get(name)]
@@ -74,7 +76,7 @@ def run_bench(what: str, graphs: tuple[str, ...], **options: Any) -> None:
         raise ValueError(f"{what} draws its own labels: leave --{drawn[0].replace('_', '-')} out.")
     if len(drawn) > 1:
         raise ValueError("--per-class and --share draw labels in different ways: give one of them.")
-    if what in ("suggest", "numbers", "sets"):
+    if what in ("suggest", "numbers", "sets", "relations"):
         for name in ("methods", "records"):
             if options.get(name):
                 raise ValueError(
@@ -84,11 +86,14 @@ def run_bench(what: str, graphs: tuple[str, ...], **options: Any) -> None:
 
 
 def run_answers(bench: "Bench", terminal: Terminal) -> None:
-    """Run the bench of numbers or of label sets."""
-    if bench.graphs == ("sets",):
-        bench.finish("sets", [set_grid(bench.seeds())], (), terminal)
-    else:
-        bench.finish("numbers", [number_grid(bench.share or 0.3, bench.seeds())], (), terminal)
+    """Run the bench of numbers, of label sets or of typed links."""
+    (what,), draws = bench.graphs, bench.seeds()
+    grids = {
+        "numbers": lambda: number_grid(bench.share or 0.3, draws),
+        "sets": lambda: set_grid(draws),
+        "relations": lambda: relation_grid(draws),
+    }
+    bench.finish(what, [grids[what]()], (), terminal)
 
 
 @dataclass(frozen=True)

@@ -7,10 +7,10 @@ from functools import cache
 
 import numpy as np
 import pytest
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, tril, triu
 
 import gssl
-from gssl.graph import GraphWarning
+from gssl.graph import GraphWarning, check_adjacency
 from gssl.operators import set_threads
 from gssl.selection import views
 
@@ -63,6 +63,28 @@ def test_every_depth_and_weighted_links(blocks, widths):
     assert {"HeatKernel", "GGCM", "PPR", "high-pass"} <= {entry.model for entry in plain.leaderboard_}
     widths(5)
     assert_same(fit(X, y, A, depth=16, memory="1GB"), plain)
+
+
+@pytest.fixture(scope="module")
+def typed(blocks):
+    """The graph of most tests as two relations, of which one has directions."""
+    _, _, A = blocks
+    upper, lower = (csr_array(part) for part in (triu(A[:, ::-1])[:, ::-1], tril(A)))
+    return check_adjacency({"cites": csr_array(upper), "likes": lower + lower.T}, directed=True)
+
+
+@pytest.mark.parametrize("width", [1, 7])
+def test_relations_do_not_depend_on_slabs(blocks, typed, widths, width):
+    X, y, _ = blocks
+    plain = fit(X, y, typed)
+    assert any("of 'cites'" in entry.settings for entry in plain.leaderboard_)
+    widths(width)
+    assert_same(fit(X, y, typed, memory="1GB"), plain)
+
+
+def test_relations_on_a_cluster(blocks, typed, client):
+    X, y, _ = blocks
+    assert_same(fit(X, y, typed, client=client), fit(X, y, typed))
 
 
 def test_rare_features_within_a_budget(blocks, widths, monkeypatch):

@@ -241,4 +241,7 @@ def test_wrong_directions_are_named():
 def test_trees_read_the_relations_that_add_most():
     gains = [RelationGain(str(k), (f"out:{k}", f"in:{k}"), k / 10, 0.01) for k in range(5)]
     assert tree_walks(gains) == [f"{kind}:{k}" for k in (4, 3, 2) for kind in ("out", "in")]
+    # one that clearly costs accuracy is left out, one that makes no difference is not
+    gains = [RelationGain("a", ("hop:a",), -0.1, 0.01), RelationGain("b", ("hop:b",), -0.1, 0.1)]
+    assert tree_walks(gains) == ["hop:b"]
     assert not tree_walks([])

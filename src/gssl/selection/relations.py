@@ -86,7 +86,10 @@ def tree_walks(gains: Sequence[RelationGain]) -> list[str]:
     """Return the operators of the relations that add most, for trees, which count their neighbours apart."""
     names: list[str] = []
     for gain in sorted(gains, key=lambda gain: -gain.difference):
-        names += gain.operators if len(names) + len(gain.operators) <= _WALKS else ()
+        # trees may read what linear models cannot: only a clear loss speaks against a relation
+        loses = gain.is_clear and gain.difference < 0
+        if not loses and len(names) + len(gain.operators) <= _WALKS:
+            names += gain.operators
     return names
 
 
