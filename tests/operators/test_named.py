@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from gssl.graph import check_adjacency
+from gssl.graph import TypedAdjacency, check_adjacency
 from gssl.operators import Mixture, mix
 from gssl.operators.named import HOPS, TRANSPOSED, directed_operators, named_operators
 from gssl.operators.program import Program, Step
@@ -103,6 +103,7 @@ def test_a_graph_without_a_relation_has_no_such_links():
 
 
 def test_one_relation_without_directions_is_the_whole_graph(R):
-    assert not relation_operators(check_adjacency({"likes": R + R.T}))
+    assert not relation_operators(TypedAdjacency.of(csr_array(R + R.T), {"likes": csr_array(R + R.T)}))
+    assert type(check_adjacency({"likes": R})) is csr_array
     assert relation_operators(check_adjacency({"cites": R}, directed=True)) == ["out:cites", "in:cites"]
     assert set(HOPS) == set(TRANSPOSED)

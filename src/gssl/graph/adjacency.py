@@ -104,8 +104,8 @@ def check_adjacency(
     -------
     csr_array, shape (n, n)
         Symmetric, sorted, without duplicates, zeros or self-loops; float32 if given as such, otherwise
-        float64. It shares memory with a CSR input that is already clean: do not modify it. With several kinds
-        of links, or with directions, a :class:`TypedAdjacency`.
+        float64. It shares memory with a CSR input that is already clean: do not modify it. A
+        :class:`TypedAdjacency` if there are several kinds of links, or directions.
 
     Examples
     --------
@@ -137,7 +137,9 @@ def check_adjacency(
     if relation_weight is not None:
         adjacency = _union(relations, relation_weight)
     union = _check_matrix(adjacency, n_nodes, allow_empty)
-    return TypedAdjacency.of(union, relations) if relations else union
+    # one kind of links without directions is the graph itself
+    one = len(relations) == 1 and not any(is_directed(links) for links in relations.values())
+    return TypedAdjacency.of(union, relations) if relations and not one else union
 
 
 def _check_matrix(adjacency: Any, n_nodes: int | None, allow_empty: bool) -> csr_array:

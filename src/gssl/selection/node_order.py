@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array, issparse
 
+from gssl.graph.adjacency import relations_of
 from gssl.graph.mapped import iterate_blocks
 from gssl.methods.labels import UNLABELLED
 from gssl.operators import Filters, Mixture, normalized_adjacency
@@ -72,7 +73,12 @@ def _with_neighbours(own: np.ndarray, A: csr_array | None) -> np.ndarray:
         return own
     filters = Filters(normalized_adjacency(A, np.float64))
     program = polynomial(_HOPS, Mixture(smooth=1.0))
-    return np.asarray(program.run(own[:, None], lambda graph: filters)[:, 0])
+    keys = np.asarray(program.run(own[:, None], lambda graph: filters)[:, 0])
+    for links in relations_of(A).values():
+        # numbers of the relation that do not depend on its name, one for each direction
+        leads, comes = np.cos([links.nnz, 2.0 * links.nnz])
+        keys += leads * (links @ own) + comes * (links.T @ own)
+    return keys
 
 
 def _standardized(values: np.ndarray) -> np.ndarray:
