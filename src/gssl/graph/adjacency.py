@@ -63,8 +63,16 @@ def _take_arrays(A: Any, of: csr_array) -> Any:
 
 
 def is_directed(relation: csr_array) -> bool:
-    """Return whether the links of a checked relation have directions."""
-    return bool(len(asymmetric_pairs(relation)))
+    """Return whether the links of a checked relation, which is not modified, have directions."""
+    if not hasattr(relation, "_directed"):
+        declare_directed(relation, bool(len(asymmetric_pairs(relation))))
+    return bool(relation._directed)
+
+
+def declare_directed(relation: csr_array, directed: bool) -> csr_array:
+    """Remember whether a relation has directions, which costs a transpose to find out; return it."""
+    relation._directed = directed
+    return relation
 
 
 def check_adjacency(
