@@ -403,6 +403,48 @@ MUTANTS = [
         "if False:",
         ("tests/reproduction/test_reddit.py",),
     ),
+    Mutant(
+        "links followed in one direction only",
+        "operators/named.py",
+        '"in": filters(csr_array(R.T), s_in, s_out)',
+        '"in": filters(R, s_out, s_in)',
+        ("tests/operators/test_named.py",),
+    ),
+    Mutant(
+        "a directed operator that is its own transpose",
+        "selection/candidates.py",
+        "both[TRANSPOSED[kind]]",
+        "both[kind]",
+        ("tests/operators/test_named.py",),
+    ),
+    Mutant(
+        "relations added up in their union",
+        "graph/adjacency.py",
+        "total.maximum(part)",
+        "total + part",
+        ("tests/graph/test_adjacency.py",),
+    ),
+    Mutant(
+        "finished work of other relations taken over",
+        "selection/auto.py",
+        "execution.checkpoint(X, A, *relations_of(A).items(), codes)",
+        "execution.checkpoint(X, A, codes)",
+        ("tests/selection/test_relations.py",),
+    ),
+    Mutant(
+        "trees that count all links alike",
+        "selection/neighbour_columns.py",
+        "self.walks = [random_walk(links) for links in self.links]",
+        "self.walks = [random_walk(A) for links in self.links]",
+        ("tests/selection/test_relations.py::test_columns_of_a_relation_are_means_over_its_neighbours",),
+    ),
+    Mutant(
+        "residuals propagated over all links",
+        "selection/residuals.py",
+        'field_operator(links_of(A, operator_name("smooth", relation)) if relation else A)',
+        "field_operator(A)",
+        ("tests/selection/test_relations.py",),
+    ),
 ]
 
 

@@ -8,6 +8,7 @@ from scipy.sparse import csr_array, random_array
 
 import gssl
 from gssl.graph import GraphWarning, check_adjacency
+from gssl.selection.neighbour_columns import Neighbourhood
 from gssl.selection.node_order import node_keys
 from gssl.selection.relations import RelationGain, tree_walks
 
@@ -265,3 +266,22 @@ def test_trees_read_the_relations_that_add_most():
     gains = [RelationGain("a", ("hop:a",), -0.1, 0.01), RelationGain("b", ("hop:b",), -0.1, 0.1)]
     assert tree_walks(gains) == ["hop:b"]
     assert not tree_walks([])
+
+
+def test_columns_of_a_relation_are_means_over_its_neighbours(flow):
+    X, R, y, _ = flow
+    A = check_adjacency(R, directed=True)
+    nearby = Neighbourhood(X, A, np.zeros((6, 0)), np.arange(6), walks=["out:links", "in:links"])
+    for k, links in enumerate((R.toarray(), R.toarray().T)):
+        count = links.sum(axis=1, keepdims=True)
+        means = links @ X / np.maximum(count, 1)
+        columns = nearby.fixed[:, -12 + 6 * k :][:, :6]
+        np.testing.assert_allclose(columns, means, rtol=2e-4, atol=1e-6)
+        np.testing.assert_allclose(nearby.fixed[:, [2 + k]], np.log1p(count), rtol=2e-4)
+    answers = np.eye(2)[np.maximum(y, 0)]
+    shown = nearby.answer_columns(answers, y >= 0)
+    known = (y >= 0)[:, None] * answers
+    prior = answers[y >= 0].mean(axis=0)
+    out = R.toarray() @ known
+    expected = (out + prior) / (out.sum(axis=1, keepdims=True) + 1.0)
+    np.testing.assert_allclose(shown[:, 4:6], expected, atol=1e-3)
