@@ -7,14 +7,14 @@ import pytest
 from scipy import sparse
 
 from gssl.graph import GraphWarning, TypedAdjacency, check_adjacency
-from gssl.graph.adjacency import relations_of, select_relations, union_of
+from gssl.graph.adjacency import relations_of, union_of
 
 CITES = np.array([[0.0, 1, 0, 0], [0, 0, 1, 0], [1, 0, 0, 0], [0, 0, 0, 0]])
 WROTE = np.array([[0.0, 0, 0, 1], [0, 0, 0, 1], [0, 0, 0, 0], [0, 0, 0, 0]])
 
 
 def test_the_union_takes_the_largest_weight_of_any_relation():
-    A = check_adjacency({"wrote": 3 * WROTE, "cites": CITES + 2 * WROTE})
+    A = check_adjacency({"wrote": 3 * WROTE, "cites": CITES + CITES.T + 2 * (WROTE + WROTE.T)})
     expected = np.maximum(CITES, 3 * WROTE)
     np.testing.assert_array_equal(A.toarray(), np.maximum(expected, expected.T))
     np.testing.assert_array_equal(A.relations["wrote"].toarray(), 3 * (WROTE + WROTE.T))
@@ -73,8 +73,6 @@ def test_a_typed_graph_is_an_adjacency_that_can_be_copied_and_checked_again():
     assert not relations_of(A[:2][:, :2])
     assert not relations_of(A.astype(np.float32))
     assert type(union_of(A)) is sparse.csr_array
-    assert list(select_relations(A, ["cites"]).relations) == ["cites"]
-    assert type(select_relations(A, [])) is sparse.csr_array
 
 
 def test_a_dictionary_of_keys_is_one_matrix():
@@ -90,6 +88,8 @@ def test_a_dictionary_of_keys_is_one_matrix():
         ({"a": CITES[:2]}, {}, "relation 'a': the adjacency must be square"),
         ({"a": -CITES}, {}, "relation 'a': .*negative weight"),
         ({("x", "a", "y"): CITES}, {}, "joined by gssl.read"),
+        ({"": CITES}, {}, "a relation is named ''"),
+        (CITES + CITES.T, {"relation_weight": {"a": 1.0}}, "needs links of several kinds"),
         ({"a": CITES}, {"relation_weight": {"b": 1.0}}, "relation_weight names 'b': give some of 'a'"),
         ({"a": CITES}, {"relation_weight": {"a": -1.0}}, "a number from 0 on, not -1.0"),
         ({"a": CITES}, {"n_nodes": 5}, "4 nodes but 5 are expected"),
@@ -102,10 +102,20 @@ def test_what_is_wrong_with_relations_is_said(given, options, message):
         check_adjacency(given, **options)
 
 
-def test_self_loops_of_a_relation_are_removed_and_said():
-    with pytest.warns(GraphWarning, match="relation 'a': removed 4 self-loops"):
-        A = check_adjacency({"a": CITES + np.eye(4)})
+def test_repairs_of_a_relation_are_said_once():
+    with pytest.warns(GraphWarning) as caught:
+        A = check_adjacency({"cites": CITES + np.eye(4), "wrote": WROTE})
+    loops, pairs = (str(warning.message) for warning in caught)
+    assert loops == "relation 'cites': removed 4 self-loops"
+    assert pairs.startswith("relation 'cites': the adjacency is not symmetric in 3 pairs of nodes")
     assert not A.diagonal().any()
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         check_adjacency(A)
+    with pytest.warns(GraphWarning, match="removed 4 self-loops"):
+        check_adjacency(CITES + np.eye(4), directed=True)
+
+
+def test_weights_of_relations_may_be_numbers_of_numpy():
+    A = check_adjacency({"cites": CITES, "wrote": WROTE}, relation_weight={"wrote": np.float32(0.5)})
+    assert A[0, 3] == 0.5

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from gssl.evaluation.holdout import held_out_accuracy
+from gssl.evaluation.metrics import paired_difference
 from gssl.graph import check_adjacency
 from gssl.methods import SGC, SSGC, EmbeddingClassifier, LabelPropagation
 
@@ -90,11 +91,7 @@ def graph_gain(
 
 def compare_hits(with_graph: np.ndarray, without_graph: np.ndarray) -> GraphGain:
     """Compare two masks of correct predictions on the same nodes, paired by node."""
-    # one win and one loss are added to the differences, so that the error is not too small for few labels
-    d = with_graph.astype(np.float64) - without_graph.astype(np.float64)
-    n = len(d) + 2
-    error = float(np.sqrt(((np.square(d).sum() + 2) / n - (d.sum() / n) ** 2) / n))
-    difference = float(d.mean())
+    difference, error = paired_difference(with_graph, without_graph)
     graph, plain = float(with_graph.mean()), float(without_graph.mean())
     if abs(difference) < 2 * error:
         verdict = "The graph makes no clear difference"
@@ -102,7 +99,7 @@ def compare_hits(with_graph: np.ndarray, without_graph: np.ndarray) -> GraphGain
         verdict = "The graph helps" if difference > 0 else "The graph hurts"
     sign = "−" if difference < 0 else "+"
     verdict += (
-        f": {100 * graph:.1f} % of {len(d):,} hidden labels are right with it and {100 * plain:.1f} % "
-        f"without ({sign}{100 * abs(difference):.1f} ± {100 * error:.1f} points)."
+        f": {100 * graph:.1f} % of {len(with_graph):,} hidden labels are right with it and "
+        f"{100 * plain:.1f} % without ({sign}{100 * abs(difference):.1f} ± {100 * error:.1f} points)."
     )
-    return GraphGain(graph, plain, difference, error, len(d), verdict)
+    return GraphGain(graph, plain, difference, error, len(with_graph), verdict)

@@ -40,6 +40,19 @@ def score_error(score: float, n: float) -> float:
     return float(np.sqrt(p * (1.0 - p) / (n + 2.0)))
 
 
+def paired_difference(one: np.ndarray, other: np.ndarray) -> tuple[float, float]:
+    """Return the mean of one − other, which belong to the same nodes, and its standard error.
+
+    To hits, which are True or False, one win and one loss are added, so that the error is not too small if
+    there are few.
+    """
+    d = one.astype(np.float64) - other.astype(np.float64)
+    added = 2 if one.dtype == bool else 0
+    n = len(d) + added
+    error = float(np.sqrt(((np.square(d).sum() + added) / n - (d.sum() / n) ** 2) / n))
+    return float(d.mean()), error
+
+
 @dataclass(frozen=True, eq=False)
 class Confusion:
     """Counts of each true class (row) and each predicted class (column).

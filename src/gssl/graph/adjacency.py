@@ -1,20 +1,28 @@
 """Check an adjacency: one matrix, or one for each kind of links, whose union remembers them all."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from numbers import Real
 from types import MappingProxyType
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from scipy.sparse import csr_array, issparse
 
-from gssl.graph.simplify import asymmetric_pairs, clean_adjacency, declare_simple, is_declared, simplify
+from gssl.graph.simplify import (
+    CleaningReport,
+    asymmetric_pairs,
+    clean_adjacency,
+    declare_simple,
+    is_declared,
+    simplify,
+)
 from gssl.graph.validate import warn_user
-from gssl.wording import counted, listed, listed_counts, quoted
+from gssl.wording import listed, listed_counts, quoted
 
 # whether links have a direction; "auto" where a matrix is not symmetric
 Directed: TypeAlias = bool | Literal["auto"]
 # the name of the one relation of a directed graph
-LINKS = "links"
+ONE_KIND = "links"
 
 
 class TypedAdjacency(csr_array):
@@ -127,75 +135,86 @@ def check_adjacency(
            [1., 0.]]), array([[0., 1.],
            [0., 0.]]))
     """
+    A, messages = read_adjacency(adjacency, n_nodes, directed, relation_weight, allow_empty=allow_empty)
+    for message in messages:
+        warn_user(message)
+    return A
+
+
+def read_adjacency(
+    adjacency: Any,
+    n_nodes: int | None = None,
+    directed: Directed = False,
+    relation_weight: Mapping[str, float] | None = None,
+    *,
+    allow_empty: bool = False,
+) -> tuple[csr_array, list[str]]:
+    """Return what :func:`check_adjacency` does, and a sentence for each kind of repair."""
     if directed not in (True, False, "auto"):
         raise ValueError(f'directed must be True, False or "auto", not {directed!r}.')
     relations: dict[str, csr_array] = {}
+    messages: list[str] = []
     if relations_of(adjacency):
         # checked when it was made
-        relations = dict(relations_of(adjacency))
-        adjacency = union_of(adjacency)
+        relations, adjacency = dict(relations_of(adjacency)), union_of(adjacency)
     elif isinstance(adjacency, Mapping) and not issparse(adjacency):
-        relations = _check_relations(adjacency, directed)
-        relation_weight = relation_weight or {}
+        relations, messages = _read_relations(adjacency, directed)
+        adjacency = _union(relations, {})
     elif directed:
-        simple, *_ = simplify(adjacency)
+        simple, self_loops, duplicates, zeros = simplify(adjacency)
         if _has_directions(simple, directed):
-            relations = {LINKS: simple}
-            adjacency = simple.maximum(simple.T.tocsr())
+            relations, adjacency = {ONE_KIND: simple}, simple.maximum(simple.T.tocsr())
+            messages = CleaningReport(self_loops, duplicates, 0, zeros).messages()
     if relation_weight is not None:
+        if not relations:
+            raise ValueError("relation_weight needs links of several kinds: give a matrix for each.")
         adjacency = _union(relations, relation_weight)
-    union = _check_matrix(adjacency, n_nodes, allow_empty)
-    # one kind of links without directions is the graph itself
-    one = len(relations) == 1 and not any(is_directed(links) for links in relations.values())
-    return TypedAdjacency.of(union, relations) if relations and not one else union
-
-
-def _check_matrix(adjacency: Any, n_nodes: int | None, allow_empty: bool) -> csr_array:
-    cleaned, report = clean_adjacency(adjacency)
-    n = cleaned.shape[0]
+    union, report = clean_adjacency(adjacency)
+    n = union.shape[0]
     if n == 0:
         raise ValueError("the adjacency has zero nodes: give at least one.")
     if n_nodes is not None and n != n_nodes:
         raise ValueError(f"the adjacency has {n} nodes but {n_nodes} are expected: one node per row of X.")
-    if not cleaned.nnz and not allow_empty:
+    if not union.nnz and not allow_empty:
         raise ValueError(
             "the graph has no edges between different nodes: check the edge list or build a kNN graph."
         )
-    for message in report.messages():
-        warn_user(message)
-    return cleaned
+    return TypedAdjacency.of(union, relations) if relations else union, messages + report.messages()
 
 
-def select_relations(A: csr_array, names: Sequence[str]) -> csr_array:
-    """Return a graph that remembers some of its relations only; its union stays the same."""
-    relations = relations_of(A)
-    return TypedAdjacency.of(A, {name: relations[name] for name in names}) if names else union_of(A)
-
-
-def _check_relations(matrices: Mapping[Any, Any], directed: Directed) -> dict[str, csr_array]:
-    """Return the links of each kind, symmetric unless they have directions."""
+def _read_relations(
+    matrices: Mapping[Any, Any], directed: Directed
+) -> tuple[dict[str, csr_array], list[str]]:
+    """Return the links of each kind, symmetric unless they have directions, and sentences about repairs."""
     if not matrices:
         raise ValueError("the adjacency has no relations: give the matrix of at least one.")
     relations: dict[str, csr_array] = {}
+    messages: list[str] = []
     for name, matrix in matrices.items():
-        if not isinstance(name, str):
+        if not isinstance(name, str) or not name:
             raise TypeError(
                 f"a relation is named {name!r}: give its name as text. Matrices between two kinds of nodes, "
                 "named like ('author', 'wrote', 'paper'), are joined by gssl.read."
             )
         try:
-            simple, self_loops, *_ = simplify(matrix)
+            simple, self_loops, duplicates, zeros = simplify(matrix)
         except (TypeError, ValueError) as error:
             raise type(error)(f"relation {quoted(name)}: {error}") from error
-        if self_loops:
-            warn_user(f"relation {quoted(name)}: removed {counted(self_loops, 'self-loop')}")
-        relations[name] = simple if _has_directions(simple, directed) else clean_adjacency(simple)[0]
+        asymmetric = 0
+        if _has_directions(simple, directed):
+            relations[name] = simple
+        else:
+            # links between two kinds of nodes are listed in one direction
+            asymmetric = 0 if _leads_one_way(simple) else len(asymmetric_pairs(simple))
+            relations[name] = clean_adjacency(simple)[0]
+        report = CleaningReport(self_loops, duplicates, asymmetric, zeros)
+        messages += [f"relation {quoted(name)}: {message}" for message in report.messages()]
     sizes = {name: relation.shape[0] for name, relation in relations.items()}
     if len(set(sizes.values())) > 1:
         raise ValueError(
             f"relations have different numbers of nodes ({listed_counts(sizes)}): give n × n matrices."
         )
-    return relations
+    return relations, messages
 
 
 def _has_directions(simple: csr_array, directed: Directed) -> bool:
@@ -218,7 +237,7 @@ def _union(relations: Mapping[str, csr_array], relation_weight: Mapping[str, flo
     total: Any = None
     for name, relation in relations.items():
         weight = weights.get(name, 1.0)
-        if isinstance(weight, bool) or not isinstance(weight, int | float) or not 0 <= weight < np.inf:
+        if isinstance(weight, bool) or not isinstance(weight, Real) or not 0 <= float(weight) < np.inf:
             raise ValueError(
                 f"the weight of relation {quoted(name)} must be a number from 0 on, not {weight!r}."
             )

@@ -156,10 +156,11 @@ class Embedder(FittedParameters, TransformerMixin, BaseEstimator, metaclass=ABCM
 
 @dataclass(frozen=True, eq=False)
 class GraphFilter:
-    """A program, and the matrices of the graph that it runs on."""
+    """A program, the matrices of the graph that it runs on, and their transposes if these differ."""
 
     program: Program
     matrices: FiltersOf
+    transposed: FiltersOf | None = None
 
 
 class GraphEmbedder(OneToOneFeatureMixin, Embedder):
@@ -209,7 +210,8 @@ class GraphEmbedder(OneToOneFeatureMixin, Embedder):
 
     def _embed_transposed(self, E: csr_array, filters: GraphFilter, execution: Execution) -> np.ndarray:
         """Run the transposed program on the columns of E."""
-        return self._run(filters.program.transpose(), E, filters, execution, "transposed", BUFFERS)
+        turned = GraphFilter(filters.program, filters.transposed or filters.matrices)
+        return self._run(turned.program.transpose(), E, turned, execution, "transposed", BUFFERS)
 
     def _run(
         self, program: Program, X: Any, filters: GraphFilter, execution: Execution, name: str, buffers: int

@@ -139,6 +139,9 @@ class GraphModel(ShownModel, Stateful, BaseEstimator, metaclass=ABCMeta):
             )
         return self._fit_inputs
 
+    def _check_relations(self, A: csr_array) -> None:
+        """Raise if a graph to predict lacks the kinds of links that the model reads."""
+
     def _grown_codes(self, n_nodes: int) -> np.ndarray:
         """Return the label codes of fit for a grown graph, whose first nodes are those of fit."""
         n_new = n_nodes - len(self._fit_codes)
@@ -177,6 +180,7 @@ class GraphModel(ShownModel, Stateful, BaseEstimator, metaclass=ABCMeta):
         A = csr_array((n, n))
         if adjacency is not None:
             A = check_graph(self, adjacency, X, reset=False, allow_empty=True)
+            self._check_relations(A)
         if "predict" not in self._needs_graph and not isinstance(chosen, slice) and len(chosen):
             X, A, chosen = X[chosen], csr_array((len(chosen), len(chosen))), EVERY
         return self._score_graph(X, A, chosen), None

@@ -5,9 +5,9 @@ from typing import Any
 from scipy.sparse import csr_array
 
 from gssl.graph.adjacency import relations_of
-from gssl.methods.embedder import GraphEmbedder
-from gssl.operators import Program, Step
-from gssl.operators.named import HOPS, directed_operators, named_operators
+from gssl.methods.embedder import GraphEmbedder, GraphFilter
+from gssl.operators import Filters, Program, Step
+from gssl.operators.named import HOPS, TRANSPOSED, directed_operators, named_operators
 from gssl.operators.program import FiltersOf
 
 _OPERATORS = ("hop", "high", "out", "in")
@@ -69,10 +69,20 @@ class HopFilter(GraphEmbedder):
     # of links with directions, the union does not say enough
     tells_relations = directed
 
-    def _matrices(self, A: csr_array, dtype: Any) -> FiltersOf:
+    def _filters(self, A: csr_array, dtype: Any) -> GraphFilter:
+        program = self.program(A)
         if not self.directed:
-            filters = named_operators(A, dtype)[self.operator]
-            return lambda k: filters
+            return GraphFilter(program, self._matrices(A, dtype))
+        both = self._both_directions(A, dtype)
+        forth, back = both[self.operator], both[TRANSPOSED[self.operator]]
+        return GraphFilter(program, lambda k: forth, lambda k: back)
+
+    def _matrices(self, A: csr_array, dtype: Any) -> FiltersOf:
+        named = self._both_directions if self.directed else named_operators
+        filters = named(A, dtype)[self.operator]
+        return lambda k: filters
+
+    def _both_directions(self, A: csr_array, dtype: Any) -> dict[str, Filters]:
         relations = relations_of(A)
         if len(relations) > 1:
             raise ValueError(
@@ -81,8 +91,7 @@ class HopFilter(GraphEmbedder):
             )
         # symmetric links lead both ways
         (links,) = relations.values() or (A,)
-        one = directed_operators(links, dtype)[self.operator]
-        return lambda k: one
+        return directed_operators(links, dtype)
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

@@ -9,7 +9,7 @@ from sklearn.utils.validation import validate_data
 
 from gssl.frames import backend_of, other_columns, prepare_frame
 from gssl.graph import TypedAdjacency, check_adjacency, check_finite, knn_graph
-from gssl.graph.adjacency import relations_of, union_of
+from gssl.graph.adjacency import is_directed, read_adjacency, relations_of, union_of
 from gssl.graph.mapped import iterate_blocks, mapped_file, release_pages
 from gssl.graph.validate import refuse_mask, warn_user
 from gssl.methods.labels import UNLABELLED
@@ -110,7 +110,8 @@ def check_optional_features(estimator: Any, X: Any, adjacency: Any, *, reset: bo
         return check_features(estimator, X, reset=reset)
     if adjacency is None:
         raise ValueError("there is neither X nor adjacency: give a graph, or features to build one.")
-    n = check_adjacency(adjacency, allow_empty=True).shape[0]
+    # without warnings, which come when the graph is checked
+    n = read_adjacency(adjacency, directed=estimator.directed, allow_empty=True)[0].shape[0]
     if estimator.uses_features:
         if reset:
             warn_user("there are no features (X is None): the identity matrix takes their place.")
@@ -129,8 +130,11 @@ def check_graph(
 ) -> csr_array:
     """Check a graph over the rows of X; if there is none, build a kNN graph, or return one without links.
 
-    ``reset`` is True in fit, which says if the estimator does not tell the relations of a graph apart.
+    ``reset`` is True in fit, which says if the estimator does not tell the relations of a graph apart. Other
+    calls use the parameters of fit.
     """
+    if not reset and isinstance(estimator, FittedParameters):
+        estimator = estimator._as_fitted()
     if adjacency is None:
         return knn_graph(X, N_NEIGHBORS) if build else csr_array((X.shape[0], X.shape[0]), dtype=X.dtype)
     shape: tuple[int, ...] = getattr(adjacency, "shape", ())
@@ -144,6 +148,9 @@ def check_graph(
     options: Any = {"directed": estimator.directed, "allow_empty": allow_empty}
     A = check_adjacency(adjacency, n_nodes=X.shape[0], **options)
     relations = relations_of(A)
+    if reset and len(relations) == 1 and not any(map(is_directed, relations.values())):
+        # one kind of links without directions is the graph itself
+        A, relations = union_of(A), {}
     if relations and not estimator.tells_relations:
         if reset:
             warn_user(_merged(estimator, list(relations)))

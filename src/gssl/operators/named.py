@@ -30,6 +30,8 @@ TRANSPOSED = {"smooth": "smooth", "hop": "hop", "high": "high", "out": "in", "in
 
 def directed_operators(R: csr_array, dtype: Any) -> dict[str, Filters]:
     """Return the matrices ``out`` and ``in`` of links with directions."""
+    if not R.nnz:
+        return dict.fromkeys(("out", "in"), named_operators(R, dtype)["hop"])
     degrees = row_sums(R), np.bincount(R.indices, R.data, minlength=R.shape[1])
     s_out, s_in = (1.0 / np.sqrt(np.where(degree > 0, degree, 1.0)) for degree in degrees)
     nothing = np.zeros(R.shape[0], dtype)

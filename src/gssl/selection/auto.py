@@ -226,6 +226,8 @@ class AutoClassifier(AutoModel, GraphClassifier):
             "n_features_in_",
             "feature_names_in_",
             "preparation_",
+            "relation_operators_",
+            "tree_walks_",
         )
         held = vars(inner)
         self.__dict__ |= {name: held[name] for name in (*taken, *optional) if name in held}

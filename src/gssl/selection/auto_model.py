@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.sparse import csr_array
 
+from gssl.graph.adjacency import ONE_KIND, relations_of
 from gssl.methods.graph_model import GraphModel
 from gssl.methods.inputs import FitInputs, FittedParameters, check_number
 from gssl.methods.labels import UNLABELLED
@@ -15,13 +16,14 @@ from gssl.methods.neighbourhood import featured_nodes
 from gssl.methods.stored import Stored, transient
 from gssl.operators import small_algebra
 from gssl.scale.execution import current_execution
-from gssl.selection.candidates import GraphOperators, terms
+from gssl.selection.candidates import GraphOperators, split_name, terms
 from gssl.selection.ensemble import FittedEnsemble, Recipe
 from gssl.selection.filtered_rows import polynomial_scores, product_limit
 from gssl.selection.hidden_labels import FOLDS
 from gssl.selection.self_training import TEACHERS
 from gssl.selection.trial import Labels
 from gssl.selection.views import WIDTHS, Views, by_density, make_features
+from gssl.wording import listed
 
 # attributes of fitted coefficients by kind of features
 COEF = {
@@ -111,6 +113,22 @@ class AutoModel(FittedParameters, GraphModel):
         """Store the operators of relations whose neighbours trees count apart."""
         if walks:
             self.tree_walks_ = np.array(walks, dtype=object)
+
+    @property
+    def relations_used(self) -> list[str]:
+        """The relations that the model tells apart, in filters, trees or the propagation of residuals."""
+        names = [*getattr(self, "relation_operators_", ()), *self._walks]
+        return list(dict.fromkeys(relation for name in names if (relation := split_name(name)[1])))
+
+    def _check_relations(self, A: csr_array) -> None:
+        used, given = self.relations_used, list(relations_of(A))
+        if not used or (used == [ONE_KIND] and not given) or set(used) & set(given):
+            return
+        has = f"has {listed(given)}" if given else "has links of one kind"
+        raise ValueError(
+            f"this {type(self).__name__} reads links of the kinds {listed(used)}, and the graph {has}: give "
+            "a matrix for each kind, named as in fit."
+        )
 
     @property
     def _walks(self) -> list[str]:

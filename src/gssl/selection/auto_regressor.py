@@ -235,6 +235,12 @@ class AutoRegressor(AutoModel, GraphRegressor):
         )
         return self
 
+    @property
+    def relations_used(self) -> list[str]:
+        """The relations that the model tells apart, in filters, trees or the propagation of residuals."""
+        field = [self._field_of] if self._field_of else []
+        return list(dict.fromkeys([*super().relations_used, *field]))
+
     def field(self, A: csr_array) -> csr_array:
         """Return the operator of the field over which residuals are propagated."""
         return relation_field(A, self._field_of)

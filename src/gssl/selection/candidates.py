@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
-from gssl.graph.adjacency import is_directed, relations_of
+from gssl.graph.adjacency import ONE_KIND, is_directed, relations_of
 from gssl.methods import GGC, GGCM, PPR, SGC, SSGC, HeatKernel, HopFilter, NoGraph
 from gssl.methods.embedder import GraphEmbedder
 from gssl.operators import Filters, Program, Step
@@ -20,8 +20,6 @@ from gssl.operators.named import HOPS, TRANSPOSED, directed_operators, named_ope
 
 # the highest power of operators other than "smooth", and of "smooth" of one relation
 SHORT, RELATION_DEPTH = 2, 8
-# at the end of the settings of a centred filter
-_CENTRED = ", centred"
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,6 +68,8 @@ class Filter:
     blocks: tuple[Block, ...]
     surprise: float = 0.0
     centred: bool = False
+    # how to build it from embedders of the library; settings leave out what the name of the model says
+    built: str = ""
 
     @property
     def uses_graph(self) -> bool:
@@ -80,6 +80,11 @@ class Filter:
     def is_own_operator(self) -> bool:
         """Whether the filter is no polynomial of an operator that others share."""
         return any(split_name(block.operator)[0] not in HOPS for block in self.blocks)
+
+    @property
+    def follows_union(self) -> bool:
+        """Whether the filter follows links of all kinds."""
+        return any(split_name(b.operator)[1] is None for b in self.blocks if len(b.powers) > 1)
 
     @property
     def relations(self) -> list[str]:
@@ -142,7 +147,7 @@ def default_candidates(depth: int, *, smooth: bool = True) -> list[Filter]:
 
 def centred(filter_: Filter) -> Filter:
     """Return a filter that also subtracts the mean over all nodes."""
-    settings = (filter_.settings + _CENTRED).removeprefix(", ")
+    settings = ", ".join(part for part in (filter_.settings, "centred") if part)
     return replace(filter_, settings=settings, centred=True)
 
 
@@ -150,25 +155,20 @@ def make_filter(
     model: str, embedders: Sequence[GraphEmbedder], surprise: float = 0.0, relation: str | None = None
 ) -> Filter:
     """Return a filter, of one relation if one is given; its settings say how to build it."""
-    if len(embedders) == 1 and type(embedders[0]).__name__ == model:
+    settings = built = " + ".join(repr(each) for each in embedders)
+    if relation is not None:
+        settings = built = f"{built} of {relation!r}"
+    elif len(embedders) == 1 and type(embedders[0]).__name__ == model:
         settings = ", ".join(f"{name}={value}" for name, value in _settings(embedders[0]).items())
-    else:
-        settings = " + ".join(repr(each) for each in embedders)
-    settings += "" if relation is None else f" of {relation!r}"
-    return Filter(model, settings, tuple(Block.of(each, relation) for each in embedders), surprise)
+    blocks = tuple(Block.of(each, relation) for each in embedders)
+    return Filter(model, settings, blocks, surprise, built=built)
 
 
 def side_by_side(one: Filter, other: Filter, surprise: float) -> Filter:
     """Return the blocks of two filters side by side; those of the second surprise."""
-    settings = f"{_described(one)} + {_described(other)}"
-    both = Filter("side by side", settings, (*one.blocks, *other.blocks), one.surprise + surprise)
+    built, blocks = f"{one.built} + {other.built}", (*one.blocks, *other.blocks)
+    both = Filter("side by side", built, blocks, one.surprise + surprise, built=built)
     return centred(both) if one.centred else both
-
-
-def _described(filter_: Filter) -> str:
-    """Return how a filter is built, with the name of its model unless its settings name embedders."""
-    settings = filter_.settings.removesuffix(_CENTRED) if filter_.centred else filter_.settings
-    return settings if "(" in settings else f"{filter_.model}({settings})"
 
 
 def _settings(embedder: GraphEmbedder) -> dict[str, Any]:
@@ -215,6 +215,8 @@ class GraphOperators(Mapping[str, GraphOperator]):
         self._A, self._dtype, self._depth = A, dtype, depth
         self._highest = operator_powers(depth, of_relations)
         self._made: dict[str, GraphOperator] = {}
+        # by relation, and whether its links have directions
+        self._matrices: dict[tuple[str | None, bool], dict[str, Filters]] = {}
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._highest)
@@ -244,11 +246,15 @@ class GraphOperators(Mapping[str, GraphOperator]):
 
     def _of_relation(self, name: str) -> GraphOperator:
         kind, relation = split_name(name)
-        program, highest = Program([Step(HOPS[kind])]), self._highest[name]
-        if kind in ("out", "in"):
-            both = directed_operators(links_of(self._A, operator_name("out", relation)), self._dtype)
-            return GraphOperator(both[kind], program, highest, both[TRANSPOSED[kind]])
-        return GraphOperator(named_operators(links_of(self._A, name), self._dtype)[kind], program, highest)
+        directed = kind in ("out", "in")
+        key = relation, directed
+        if key not in self._matrices:
+            named = directed_operators if directed else named_operators
+            links = links_of(self._A, operator_name("out" if directed else "hop", relation))
+            self._matrices[key] = named(links, self._dtype)
+        filters = self._matrices[key]
+        transposed = filters[TRANSPOSED[kind]] if directed else None
+        return GraphOperator(filters[kind], Program([Step(HOPS[kind])]), self._highest[name], transposed)
 
 
 def highest_power(operator: str, depth: int) -> int | None:
@@ -275,7 +281,8 @@ def terms(depth: int, of_relations: Sequence[str] = ()) -> list[tuple[str, int]]
 def links_of(A: csr_array, operator: str) -> csr_array:
     """Return the links that an operator of one relation follows; none if the graph lacks the relation."""
     kind, relation = split_name(operator)
-    links = relations_of(A).get(relation or "")
+    # symmetric links are links in both directions
+    links = (relations_of(A) or {ONE_KIND: A}).get(relation or "")
     if links is None:
         return csr_array(A.shape, dtype=A.dtype)
     if kind == "in":

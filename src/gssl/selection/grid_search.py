@@ -78,20 +78,26 @@ def search(
     candidates = [clone(estimator).set_params(**clone(params, safe=False)) for params in ParameterGrid(grid)]
     if not candidates:
         raise ValueError("grid names no parameters to try: give at least one value for one parameter.")
-    if adjacency is not None:
+    graphs: dict[Any, Any] = {}
+    for candidate in candidates if adjacency is not None else ():
         # here, so that warnings about the graph are issued once
-        adjacency = check_adjacency(adjacency, directed=estimator.directed, allow_empty=True)
+        if candidate.directed not in graphs:
+            graphs[candidate.directed] = check_adjacency(
+                adjacency, directed=candidate.directed, allow_empty=True
+            )
     folds = label_folds(encode_labels(y)[1], n_folds, random_state)
     scores = np.empty((len(candidates), len(folds)))
     for row, candidate in zip(scores, candidates, strict=True):
         with without_resume():  # a resume folder belongs to a single fit
-            held_out = held_out_accuracy(candidate, X, y, adjacency, n_folds, random_state)
+            held_out = held_out_accuracy(
+                candidate, X, y, graphs.get(candidate.directed), n_folds, random_state
+            )
         hits = held_out.predicted == held_out.truth
         row[:] = [hits[np.searchsorted(held_out.nodes, hidden)].mean() for hidden in folds]
     results = _results(list(ParameterGrid(grid)), scores)
     winner = int(np.argmax(results["mean_test_score"]))
     best: Any = candidates[winner]
-    best.fit(X, y, adjacency=adjacency)
+    best.fit(X, y, adjacency=graphs.get(best.directed))
     best.cv_results_ = results
     best.best_params_ = results["params"][winner]
     best.best_score_ = float(results["mean_test_score"][winner])

@@ -75,9 +75,9 @@ def _with_neighbours(own: np.ndarray, A: csr_array | None) -> np.ndarray:
     program = polynomial(_HOPS, Mixture(smooth=1.0))
     keys = np.asarray(program.run(own[:, None], lambda graph: filters)[:, 0])
     for links in relations_of(A).values():
-        # numbers of the relation that do not depend on its name, one for each direction
-        leads, comes = np.cos([links.nnz, 2.0 * links.nnz])
-        keys += leads * (links @ own) + comes * (links.T @ own)
+        # a number of the relation that does not depend on its name, and another for the way back
+        number = float(own @ (links @ own)) / max(1, links.nnz)
+        keys += np.cos(number) * (links @ own) + np.cos(2.0 * number) * (links.T @ own)
     return keys
 
 

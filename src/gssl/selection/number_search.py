@@ -25,7 +25,7 @@ from gssl.selection.leaderboard import Entry, Leaderboard, in_order
 from gssl.selection.neighbour_columns import Neighbourhood
 from gssl.selection.node_order import keys_with_labels
 from gssl.selection.relations import RelationGain, tree_walks, used_relations
-from gssl.selection.residuals import Residuals, judge_residuals, relation_field
+from gssl.selection.residuals import REACHES, Residuals, judge_residuals, relation_field
 from gssl.selection.trees import STRIDE, NumberInputs, Trees, one_thread
 from gssl.selection.trial import Labels, Trial, near_best, tabulate_trials
 from gssl.selection.views import Views
@@ -34,7 +34,7 @@ from gssl.selection.views import Views
 _FOLDS, _TREE_FOLDS = 10, 5
 # fewest numbers to try trees with, and the least weight at which they stay
 _FEWEST_TREES, _LEAST_WEIGHT = 50, 0.05
-# relations over which residuals are tried to be propagated, at the most
+# relations over which residuals are propagated for all reaches, at the most
 _FIELDS = 3
 # with fewer numbers, models are not compared
 _FEW = 10
@@ -164,13 +164,22 @@ def select_for_numbers(
 
     def half(held_out: np.ndarray, field_of: str | None = None) -> Half:
         e = Y - held_out
+
+        def judged(relations: Sequence[str], reaches: Sequence[float] = REACHES) -> dict[str, Residuals]:
+            inputs = hidden.nodes, positions, e, weights, reaches
+            return {one: judge_residuals(relation_field(A, one), *inputs) for one in relations}
+
+        def error(residuals: Residuals) -> float:
+            return float(weights @ np.square(e - residuals.corrections))
+
         with step("propagating residuals"):
-            judged = {
-                relation: judge_residuals(relation_field(A, relation), hidden.nodes, positions, e, weights)
-                for relation in (field_names(A, relation_gains) if field_of is None else [field_of])
-            }
-        best = min(judged, key=lambda relation: weights @ np.square(e - judged[relation].corrections))
-        return Half(held_out + judged[best].corrections, judged[best], best)
+            relations = [*relations_of(A)] if len(relations_of(A)) > 1 else []
+            if field_of is None and len(relations) > _FIELDS:
+                near = judged(relations, REACHES[:1])
+                relations = sorted(relations, key=lambda one: error(near[one]))[:_FIELDS]
+            fields = judged(["", *relations] if field_of is None else [field_of])
+        best = min(fields, key=lambda one: error(fields[one]))
+        return Half(held_out + fields[best].corrections, fields[best], best)
 
     board: list[Entry] = []
     chosen: list[Trial] = []
@@ -227,13 +236,6 @@ def select_for_numbers(
         relations=used_relations(chosen),
     )
     return NumberSelection(hidden, held_out, in_order(board), facts, average, linear, trees, boosted, weight)
-
-
-def field_names(A: csr_array, gains: Sequence[RelationGain]) -> list[str]:
-    """List the relations over which residuals may be propagated, all links first, as an empty name."""
-    if len(relations_of(A)) < 2:
-        return [""]
-    return ["", *(gain.relation for gain in sorted(gains, key=lambda gain: -gain.difference)[:_FIELDS])]
 
 
 def held_out_average(average: FittedEnsemble) -> np.ndarray:

@@ -55,7 +55,7 @@ class Voice:
     path : tuple of int, or None
         The inner nodes of a shortest path from the explained node. None if there is no path.
     relations : tuple of str
-        The kinds of links on that path, each once; empty if there is one kind without directions.
+        The kinds of links on that path, each once, with ", out" or ", in" if they have directions.
     """
 
     node: int

@@ -6,24 +6,29 @@ kernels, to which relations are added while the likelihood of hidden answers gai
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from statistics import NormalDist
 
 import numpy as np
 
+from gssl.evaluation.metrics import paired_difference
 from gssl.methods import PPR, SGC, HopFilter
 from gssl.selection.candidates import RELATION_DEPTH, Filter, make_filter, side_by_side, split_name
 from gssl.selection.filtered_rows import FilteredRows
 from gssl.selection.trial import Member, Trial
 
 # with more relations, they are screened by narrower views
-_MANY, _NARROW = 8, 64
+_MOST_WIDE, _NARROW = 8, 64
 # relations to combine, at the most, and additions to the best filter
 _KEPT, _ADDED = 4, 3
 # blocks that are tried again after the first addition
 _AGAIN = 6
 # operators of relations that trees read
 _WALKS = 6
-# by how much the total log-likelihood of hidden answers must increase with every block
+# by how much the total log-likelihood of hidden answers must increase with a relation that is added, beside
+# the logarithm of the number of relations
 SURPRISE = 2.0
+# the chance that any of the relations seems to add something if none does
+_CHANCE = 0.05
 
 # tries filters of the first view with some number of directions
 Try = Callable[[Sequence[Filter], int], list[Trial]]
@@ -41,11 +46,13 @@ class RelationGain:
     operators: tuple[str, ...]
     difference: float
     standard_error: float
+    # standard errors of a clear difference: more, the more relations are compared
+    needed: float = 2.0
 
     @property
     def is_clear(self) -> bool:
-        """Whether the difference is more than two standard errors."""
-        return abs(self.difference) > 2.0 * self.standard_error
+        """Whether the difference is too large to be chance."""
+        return abs(self.difference) > self.needed * self.standard_error
 
 
 def try_relations(
@@ -57,29 +64,34 @@ def try_relations(
     """
     first = best
     relations = list(dict.fromkeys(split_name(name)[1] or "" for name in tables.of_relations))
+    # the more relations, the better the best of them looks by chance
+    surprise = SURPRISE + float(np.log(len(relations)))
     single = {relation: _neighbours(tables, relation) for relation in relations}
-    width = min(own.width, _NARROW) if len(relations) > _MANY else own.width
-    beside = [side_by_side(own.filter, _joined(each), SURPRISE) for each in single.values()]
-    trials = try_filters(beside, width)
+    beside = [side_by_side(own.filter, _joined(each), surprise) for each in single.values()]
+    plain = own
+    if len(relations) > _MOST_WIDE and own.width > _NARROW:
+        (plain,) = try_filters([own.filter], _NARROW) or (own,)
+    trials = try_filters(beside, plain.width)
     screened = dict(zip(relations, trials, strict=False))
     order = sorted(screened, key=lambda relation: screened[relation].loss)
-    kept = [relation for relation in order if screened[relation].loss < own.loss][:_KEPT]
+    kept = [relation for relation in order if screened[relation].loss < plain.loss][:_KEPT]
     pool = [block for relation in kept for block in single[relation]]
     if len(relations) > 1:
-        smooth = [f for relation in kept for f in _smooth(tables, relation)]
+        smooth = [f for relation in kept for f in _smooth(tables, relation, surprise)]
         trials = trials + try_filters(smooth, own.width)
     best = min([best, *trials], key=lambda trial: trial.loss)
     for _ in range(_ADDED if pool else 0):
         operators = {(block.operator, len(block.powers)) for block in best.filter.blocks}
         new = [f for f in pool if (f.blocks[0].operator, len(f.blocks[0].powers)) not in operators]
-        tried = try_filters([side_by_side(best.filter, f, SURPRISE) for f in new], best.width)
+        tried = try_filters([side_by_side(best.filter, f, surprise) for f in new], best.width)
         trials = trials + tried
         ranked = sorted(range(len(tried)), key=lambda k: tried[k].loss)
         if not tried or tried[ranked[0]].loss >= best.loss:
             break
         best, pool = tried[ranked[0]], [new[k] for k in ranked[1 : _AGAIN + 1]]
-    without = own if len(relations) > 1 else first
-    return trials, [_gain(relation, trial, without) for relation, trial in screened.items()]
+    without = plain if len(relations) > 1 else first
+    needed = NormalDist().inv_cdf(1.0 - _CHANCE / (2.0 * len(relations)))
+    return trials, [_gain(relation, trial, without, needed) for relation, trial in screened.items()]
 
 
 def tree_walks(gains: Sequence[RelationGain]) -> list[str]:
@@ -98,7 +110,7 @@ def _neighbours(tables: FilteredRows, relation: str) -> list[Filter]:
     kinds = [kind for kind in ("hop", "out", "in") if f"{kind}:{relation}" in tables.of_relations]
     depths = [1, 2] if kinds == ["hop"] and tables.depth > 1 else [1]
     return [
-        make_filter("neighbours", [HopFilter(depth, kind)], SURPRISE, relation)
+        make_filter("neighbours", [HopFilter(depth, kind)], 0.0, relation)
         for kind in kinds
         for depth in depths
     ]
@@ -111,10 +123,10 @@ def _joined(filters: Sequence[Filter]) -> Filter:
     return first
 
 
-def _smooth(tables: FilteredRows, relation: str) -> list[Filter]:
+def _smooth(tables: FilteredRows, relation: str, surprise: float) -> list[Filter]:
     depth = min(RELATION_DEPTH, tables.depth)
     return [
-        make_filter(type(each).__name__, [each], SURPRISE, relation)
+        make_filter(type(each).__name__, [each], surprise, relation)
         for each in (SGC(depth=min(2, depth)), PPR(depth=depth))
     ]
 
@@ -124,13 +136,9 @@ def used_relations(members: Sequence[Member]) -> list[str]:
     return list(dict.fromkeys(name for member in members for name in member.filter.relations))
 
 
-def _gain(relation: str, trial: Trial, without: Trial) -> RelationGain:
+def _gain(relation: str, trial: Trial, without: Trial, needed: float) -> RelationGain:
     """Compare hidden answers with and without a relation, paired by node."""
-    d = trial.points.astype(np.float64) - without.points
-    # one win and one loss are added, so that the error is not too small for few answers
-    n = len(d) + 2
-    error = float(np.sqrt(((np.square(d).sum() + 2.0) / n - (d.sum() / n) ** 2) / n))
-    operators = dict.fromkeys(
-        b.operator for b in trial.filter.blocks if split_name(b.operator)[1] == relation
-    )
-    return RelationGain(relation, tuple(operators), float(d.mean()), error)
+    difference, error = paired_difference(trial.points, without.points)
+    names = dict.fromkeys(block.operator for block in trial.filter.blocks)
+    operators = tuple(name for name in names if split_name(name)[1] == relation)
+    return RelationGain(relation, operators, difference, error, needed)

@@ -3,6 +3,7 @@ r"""Residual propagation: what hidden answers miss, spread over the graph as a G
 r_U = −G_UU^-1 G_UL e_L,  G = I/ω + I − D^-½AD^-½
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -43,7 +44,12 @@ def residual_field(S: csr_array, nodes: np.ndarray, e: np.ndarray, reach: float)
 
 
 def judge_residuals(
-    S: csr_array, nodes: np.ndarray, folds: list[np.ndarray], e: np.ndarray, weights: np.ndarray
+    S: csr_array,
+    nodes: np.ndarray,
+    folds: list[np.ndarray],
+    e: np.ndarray,
+    weights: np.ndarray,
+    reaches: Sequence[float] = REACHES,
 ) -> Residuals:
     """Choose the reach at which residuals of other folds predict those of each fold best.
 
@@ -52,7 +58,7 @@ def judge_residuals(
     best = Residuals(e, 0.0, np.zeros_like(e))
     least, failed = float(weights @ np.square(e)), 0
     shown = [np.setdiff1d(np.arange(len(e)), fold) for fold in folds]
-    for reach in REACHES:
+    for reach in reaches:
         fields = spread_residuals(S, nodes, shown, e, reach)
         corrections = np.zeros_like(e)
         for k, fold in enumerate(folds):

@@ -136,16 +136,18 @@ def select_for_sets(
             tried.append(try_filter(comparison.tables, kind, filter_, width, at, hidden.labels, _PENALTIES))
         return tried
 
+    first_kind = next(iter(views), None)
     with step("comparing models"):
         for kind in views:
             tried = try_each(kind, set_filters(kind, depth), views[kind].width)
             trials += sorted(tried, key=lambda trial: trial.loss)[:_EACH]
-            if comparison.tables.of_relations and not relation_gains:
-                own = next(trial for trial in tried if not trial.filter.uses_graph)
+            own = next((trial for trial in tried if not trial.filter.uses_graph), None)
+            if comparison.tables.of_relations and kind == first_kind and own is not None:
                 best = min(tried, key=lambda trial: trial.loss)
                 typed, relation_gains = try_relations(comparison.tables, own, best, partial(try_each, kind))
                 # the best of relations are members like those of another kind of features
-                trials += sorted(typed, key=lambda trial: trial.loss)[:_EACH]
+                better = [trial for trial in typed if trial.loss < best.loss]
+                trials += sorted(better, key=lambda trial: trial.loss)[:_EACH]
             plain += [trial for trial in tried if not trial.filter.uses_graph and not _is_link(trial)]
     shares = (hidden.truth.sum(axis=0) + 0.5) / (len(hidden.nodes) + 1.0)
     base = np.log(shares / (1.0 - shares))

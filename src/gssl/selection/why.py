@@ -13,7 +13,7 @@ from scipy.sparse.linalg import cg
 from sklearn.utils.validation import check_is_fitted
 
 from gssl.graph import reached_nodes
-from gssl.graph.adjacency import relations_of
+from gssl.graph.adjacency import read_adjacency, relations_of
 from gssl.methods import (
     OGC,
     EmbeddingClassifier,
@@ -396,7 +396,7 @@ def _explain(model: Any, node: int, one: _Sum) -> Explanation:
     labelled = np.flatnonzero(codes != UNLABELLED) if one.shares is not None else np.empty(0, np.int64)
     shares = np.empty((0, c)) if one.shares is None else one.shares
     lead = shares[:, ours] - shares[:, theirs]
-    voices = strongest_voices(model._fit_inputs.A, node, labelled, classes[codes[labelled]], lead)
+    voices = strongest_voices(_followed_links(model), node, labelled, classes[codes[labelled]], lead)
     note = one.note
     if not model.informed_[node]:
         note = f"No label or feature reaches this node, so its distribution is uniform. {note}".strip()
@@ -434,6 +434,19 @@ def strongest_voices(
         kinds = () if path is None else _kinds_of_links(A, (node, *path, int(labelled[j])))
         voices.append(Voice(int(labelled[j]), labels[j], share, path, kinds))
     return voices
+
+
+def _followed_links(model: Any) -> csr_array:
+    """Return the links over which labels speak: those of some relations, if no model follows the others."""
+    A, average = model._fit_inputs.A, getattr(model, "_fitted_average", None)
+    if average is None or not relations_of(A):
+        return A
+    filters = [member.filter for member in average.members]
+    if any(filter_.follows_union for filter_ in filters):
+        return A
+    used = {name for filter_ in filters for name in filter_.relations}
+    some = {name: relations_of(A)[name] for name in used}
+    return read_adjacency(some, directed=True)[0] if used else A
 
 
 def _kinds_of_links(A: csr_array, way: Sequence[int]) -> tuple[str, ...]:

@@ -27,7 +27,7 @@ def explain(selection: Selection, classes: np.ndarray) -> str:
     """Say how accurate a selection is on hidden labels, what the graph adds, and which models predict."""
     facts = selection.facts
     sentences = [_accuracy(selection, classes), _graph(facts), _models(facts), _trees(facts)]
-    sentences.insert(2, _relations(facts, _points, has_features=facts.has_features))
+    sentences.insert(2, _relations(facts, _points) if facts.compared else "")
     return " ".join(sentence for sentence in sentences if sentence)
 
 
@@ -62,7 +62,7 @@ def _graph(facts: Facts) -> str:
     return f"{graph} {'costs' if gain.difference < 0 else 'adds'} {points}"
 
 
-def _relations(facts: Facts | NumberFacts | SetFacts, amount: Amount, *, has_features: bool) -> str:
+def _relations(facts: Facts | NumberFacts | SetFacts, amount: Amount) -> str:
     """Say what each kind of links adds, and which of them models tell apart; nothing if there is one kind."""
     gains = sorted(facts.relation_gains, key=lambda gain: -gain.difference)
     if not gains:
@@ -74,16 +74,17 @@ def _relations(facts: Facts | NumberFacts | SetFacts, amount: Amount, *, has_fea
 
     if len(gains) == 1:
         said = verdict(gains[0]) if gains[0].is_clear else "add nothing clear"
-        return f"Directions of links {said}{'' if facts.relations else ', and no model uses them'}."
-    clear = [gain for gain in gains if gain.is_clear][:_MOST_RELATIONS]
-    parts = [f"{quoted(gain.relation)} links {verdict(gain)}" for gain in clear]
-    rest = [gain.relation for gain in gains if gain not in clear]
+        return f"Directions of links {said}, and {'some' if facts.relations else 'no'} models use them."
+    clear, rest = ([g for g in gains if g.is_clear is wanted] for wanted in (True, False))
+    parts = [f"{quoted(gain.relation)} links {verdict(gain)}" for gain in clear[:_MOST_RELATIONS]]
+    if len(clear) > _MOST_RELATIONS:
+        parts.append(f"{len(clear) - _MOST_RELATIONS} more kinds make a clear difference")
     if rest:
-        names = f"{listed(rest)} links" if len(rest) <= _MOST_RELATIONS else f"{len(rest)} other relations"
+        named = f"{listed(gain.relation for gain in rest)} links"
+        names = named if len(rest) <= _MOST_RELATIONS else f"{len(rest)} {'other ' if clear else ''}kinds"
         parts.append(f"{names} add nothing clear")
-    beside = "features alone" if has_features else "all links as features"
-    apart = f"Models tell {listed(facts.relations)} apart." if facts.relations else "Models use their union."
-    return f"Compared with {beside}, {', '.join(parts)}. {apart}"
+    apart = f"Models read {listed(facts.relations)} links by themselves."
+    return f"Tried one by one, {', '.join(parts)}. {apart if facts.relations else 'Models use their union.'}"
 
 
 def _models(facts: Facts) -> str:
@@ -159,9 +160,7 @@ def explain_numbers(
         clear = f"The graph {what} {abs(gain):.2f} ± {spread:.2f} to R² among linear models."
         unclear = f"The graph makes no clear difference ({gain:+.2f} ± {spread:.2f} of R²)."
         sentences.append(clear if abs(gain) > 2 * spread else unclear)
-    shown = _relations(
-        facts, lambda gain, error: f"{gain:.2f} ± {error:.2f} to R²", has_features=facts.has_features
-    )
+    shown = _relations(facts, lambda gain, error: f"{gain:.2f} ± {error:.2f} to R²") if facts.compared else ""
     sentences += [shown] if shown else []
     if model.number_scale.log:
         why = ", since hidden numbers are more likely this way" if model.scale == "auto" else ""
@@ -173,7 +172,8 @@ def explain_numbers(
         models = "1 model predicts" if count == 1 else f"The average of {count} near-best models predicts"
         sentences.append(f"{models} ({'; '.join(facts.models)}).")
     if selection.linear.residuals.reach:
-        sentences.append("What it misses at known nodes is propagated over the graph.")
+        over = f"{quoted(selection.linear.field_of)} links" if selection.linear.field_of else "the graph"
+        sentences.append(f"What it misses at known nodes is propagated over {over}.")
     if facts.tree_weight:
         sentences.append(f"Boosted trees have a weight of {100 * facts.tree_weight:.0f} % beside it.")
     if facts.compared:
@@ -205,12 +205,8 @@ def explain_sets(selection: SetSelection, classes: np.ndarray) -> str:
         more = "more" if gain > 0 else "less"
         clear = f"The graph makes hidden labels {more} likely than features alone."
         sentences.append(clear if abs(gain) > 2 * error else "The graph adds nothing clear.")
-    shown = _relations(
-        facts,
-        lambda gain, error: f"{gain:.2f} ± {error:.2f} to the log-likelihood of a node's labels",
-        has_features=facts.graph_gain is not None,
-    )
-    sentences += [shown] if shown else []
+    shown = _relations(facts, lambda gain, error: f"{gain:.2f} ± {error:.2f} to the log-likelihood of a node")
+    sentences += [shown] if shown and facts.n_nodes >= _MANY_SETS else []
     if facts.models:
         sentences.append(f"A pool of models predicts ({'; '.join(facts.models)}).")
     if facts.tree_weight:
