@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from gssl.io.edge_columns import choose_columns, tell_kinds
-from gssl.io.edge_sides import shared_sql, split_sql
+from gssl.io.edge_columns import choose_columns
+from gssl.io.edge_sides import EndKinds
 from gssl.io.feature_arrays import ArrayFile
 from gssl.io.feature_reading import open_features
 from gssl.io.table_columns import text_sql
@@ -35,9 +35,10 @@ def count_tables(edges: Any = None, features: Any = None) -> dict[str, Any]:
         ends, weight = choose_columns(table, None)
         a, b = (text_sql(table, end) for end in ends)
         rows = f"(SELECT {a} AS a, {b} AS b FROM {table.relation})"
-        if tell_kinds(table, ends):
-            table.execute(f"CREATE TEMP TABLE shared AS {shared_sql(rows)}")
-            rows = split_sql(ends, rows, "shared")
+        kinds = EndKinds.of([table], [ends], None)
+        if kinds.told:
+            table.execute(f"CREATE TEMP TABLE shared AS {kinds.shared_sql(rows)}")
+            rows = kinds.split_sql(rows, "shared")
         pairs = f"SELECT DISTINCT least(a, b), greatest(a, b) FROM {rows} WHERE a <> b"
         counts["edges"] = table.fetch_row(f"SELECT count(*) FROM ({pairs})")[0]
         counts["weighted"] = weight is not None

@@ -43,6 +43,8 @@ class Features:
         The name of the column of the ids.
     encoding : Encoding
         How columns that are not numbers were read; :class:`gssl.io.Preparation` keeps it for new tables.
+    parts : tuple of pairs of str and int
+        If the rows are those of several kinds of nodes, each kind with its number of rows.
     """
 
     ids: np.ndarray
@@ -53,6 +55,7 @@ class Features:
     kinds: tuple[str, ...] = ()
     id_column: str | None = None
     encoding: Encoding = field(default_factory=Encoding)
+    parts: tuple[tuple[str, int], ...] = ()
 
 
 def read_features(
