@@ -286,13 +286,13 @@ class NodeKinds:
         parts = getattr(part, "parts", ())
         if not parts:
             return [self._side(part.id_column or "")] * len(part.ids)
-        for kind, _ in parts:
-            if self._side(kind) is None:
-                raise ValueError(
-                    f"{part.name}: the edges have no nodes of the kind {quoted(kind)}: name one of "
-                    f"{listed(self.columns)}."
-                )
-        return [self._side(kind) for kind, count in parts for _ in range(count)]
+        unknown = next((one.kind for one in parts if self._side(one.kind) is None), None)
+        if unknown is not None:
+            raise ValueError(
+                f"{part.name}: the edges have no nodes of the kind {quoted(unknown)}: name one of "
+                f"{listed(self.columns)}."
+            )
+        return [self._side(one.kind) for one in parts for _ in range(one.n_rows)]
 
     def _side(self, column: str) -> int | None:
         return next((i for i, end in enumerate(self.columns) if same_kind(column, end)), None)
@@ -313,6 +313,8 @@ class NodeKinds:
         if kind is not None and side in (None, kind):
             return node
         having = tuple(end for end in self.columns if f"{end}:{node}" in self.kinds)
+        if kind is None and side is not None and self.columns[side] in having:
+            return f"{self.columns[side]}:{node}"
         shared = kind is None and len(having) > 1
         if side is None and shared:
             raise ambiguous_id_error(name, node, having, one_kind=True)

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.sparse import csr_array, issparse, vstack
 
 from gssl.io.column_kinds import Encoding
-from gssl.io.feature_reading import Features, read_features
+from gssl.io.feature_reading import FeaturePart, Features, read_features
 
 
 def read_by_kind(sources: Mapping[str, Any], *, encoding: Encoding | None = None, **options: Any) -> Features:
@@ -47,7 +47,10 @@ def join_features(kinds: Sequence[str], tables: Sequence[Features]) -> Features:
         " and ".join(dict.fromkeys(table.name for table in tables)),
         [note for table in tables for note in table.notes],
         tuple(column_kinds[name] for name in names),
-        parts=tuple((kind, len(table.ids)) for kind, table in zip(kinds, tables, strict=True)),
+        parts=tuple(
+            FeaturePart(kind, len(table.ids), frozenset(table.names))
+            for kind, table in zip(kinds, tables, strict=True)
+        ),
     )
 
 

@@ -20,6 +20,15 @@ if TYPE_CHECKING:
     from gssl.io.feature_arrays import ArrayFile
 
 
+@dataclass(frozen=True)
+class FeaturePart:
+    """The rows of one kind of nodes among those of several, and the columns that this kind has."""
+
+    kind: str
+    n_rows: int
+    columns: frozenset[str]
+
+
 @dataclass(frozen=True, eq=False)
 class Features:
     """Feature rows of some nodes.
@@ -43,8 +52,8 @@ class Features:
         The name of the column of the ids.
     encoding : Encoding
         How columns that are not numbers were read; :class:`gssl.io.Preparation` keeps it for new tables.
-    parts : tuple of pairs of str and int
-        If the rows are those of several kinds of nodes, each kind with its number of rows.
+    parts : tuple of FeaturePart
+        If the rows are those of several kinds of nodes, these kinds in order.
     """
 
     ids: np.ndarray
@@ -55,7 +64,7 @@ class Features:
     kinds: tuple[str, ...] = ()
     id_column: str | None = None
     encoding: Encoding = field(default_factory=Encoding)
-    parts: tuple[tuple[str, int], ...] = ()
+    parts: "tuple[FeaturePart, ...]" = ()
 
 
 def read_features(

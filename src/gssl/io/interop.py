@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from scipy.sparse import block_diag, coo_array, csr_array, issparse
 from gssl.graph import check_adjacency, check_finite, clean_adjacency
 from gssl.graph.adjacency import LINKS, is_directed, relations_of, union_of
 from gssl.graph.simplify import CleaningReport, simplify
+from gssl.io.edge_sides import NodeKinds
 from gssl.io.edge_tables import read_edges
 from gssl.io.feature_reading import read_features
 from gssl.io.joining import assemble
@@ -211,7 +213,10 @@ def from_matrices(
     problem = from_scipy(placed, None, X, ids, names, **options)
     if labels is not None:
         problem.y[:] = labels
-    return problem
+    if len(sizes) < 2:
+        return problem
+    sides = np.repeat(np.arange(len(sizes)), list(sizes.values()))
+    return replace(problem, kinds=NodeKinds.of(tuple(sizes), problem.node_ids, sides))
 
 
 def _count_kinds(

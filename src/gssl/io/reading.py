@@ -14,7 +14,7 @@ from gssl.graph.adjacency import is_directed, relations_of
 from gssl.graph.mapped import iterate_blocks
 from gssl.io.edge_tables import Edges, read_edges
 from gssl.io.feature_kinds import read_by_kind
-from gssl.io.feature_reading import Features, map_features, read_features
+from gssl.io.feature_reading import FeaturePart, Features, map_features, read_features
 from gssl.io.graph_store import GraphStore, open_graph_store
 from gssl.io.interop import from_matrices, from_networkx, from_scipy
 from gssl.io.joining import assemble
@@ -324,7 +324,14 @@ def _own_features(problem: Problem) -> Features | None:
     if problem.features is None:
         return None
     names = problem.feature_names or tuple(str(k) for k in range(problem.features.shape[1]))
-    return Features(problem.node_ids, problem.features, names)
+    parts: tuple[FeaturePart, ...] = ()
+    if problem.kinds is not None:
+        counts = np.bincount(problem.kinds.sides(problem.node_ids), minlength=len(problem.kinds.columns))
+        parts = tuple(
+            FeaturePart(kind, int(count), frozenset(name for name in names if name.startswith(f"{kind}[")))
+            for kind, count in zip(problem.kinds.columns, counts, strict=True)
+        )
+    return Features(problem.node_ids, problem.features, names, parts=parts)
 
 
 def _prepared(
@@ -408,6 +415,9 @@ def _as_tables(
     parts = [coo_array(A if directed else triu(A)) for A in relations.values() or (problem.adjacency,)]
     row, col, weights = (np.concatenate([getattr(part, k) for part in parts]) for k in ("row", "col", "data"))
     edges = Edges(problem.node_ids, row, col, weights, "the graph", problem.notes, directed=directed)
+    if problem.kinds is not None:
+        about = problem.kinds.columns, problem.kinds.sides(problem.node_ids)
+        edges = replace(edges, columns=about[0], two_sided=True, sides=about[1])
     if relations:
         codes = np.repeat(np.arange(len(parts)), [part.nnz for part in parts])
         edges = replace(edges, relations=codes, relation_names=tuple(relations))
