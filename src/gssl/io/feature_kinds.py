@@ -68,9 +68,10 @@ def _spread(table: Features, position: Mapping[str, int], *, sparse: bool) -> An
 
 def _join_encodings(one: Encoding, other: Encoding) -> Encoding:
     """Return the columns of both; text comes before categories, and these before numbers."""
-    words = {
-        name: {**other.words.get(name, {}), **one.words.get(name, {})} for name in (*one.words, *other.words)
-    }
+    words = {name: {**weights} for name, weights in one.words.items()}
+    for name, weights in other.words.items():
+        first = words.setdefault(name, {})
+        words[name] = {**first, **{word: weights[word] for word in weights if word not in first}}
     categories = tuple(c for c in dict.fromkeys((*one.categories, *other.categories)) if c not in words)
     numbers = {
         name: notation

@@ -86,7 +86,7 @@ def _unpack_links(parts: Any, n: int, *, directed: bool = False) -> csr_array:
     links = csr_from_parts(weights, indices, indptr, (n, n))
     rows = np.repeat(np.arange(n), np.diff(links.indptr))
     wrong = links.indices == rows if directed else links.indices <= rows
-    if wrong.any() or (links.data <= 0).any() or (directed and not links.has_canonical_format):
+    if wrong.any() or (links.data <= 0).any():
         raise ValueError("the links of its graph are not those between two nodes, each once.")
     A = links if directed else csr_array(links + links.T)
     A.sort_indices()

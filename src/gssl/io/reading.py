@@ -242,7 +242,7 @@ def _with_neighbours(problem: Problem, knn: int | None) -> Problem:
 
 def _graph_name(*sources: Any) -> str:
     """Return the file name of the first source that was given, "a query", or nothing for a data frame."""
-    source = next(one for one in sources if one is not None)
+    source = next((one for one in sources if one is not None), "")
     if backend_of(source) is not None:
         return ""
     return "a query" if is_query(source) else Path(split_inside(str(source))[0]).name
@@ -355,7 +355,7 @@ def _is_table(source: Any, graph: Any) -> bool:
         return True
     if isinstance(source, str):
         return not _is_networkx(graph) or not any(source in graph.nodes[node] for node in graph)
-    return not _is_matrix(graph) and backend_of(source) is not None
+    return (not _is_matrix(graph) or _has_kinds(graph)) and backend_of(source) is not None
 
 
 def _is_matrix(source: Any) -> bool:
@@ -366,6 +366,11 @@ def _is_matrix(source: Any) -> bool:
     if any(matrices) and not all(matrices):
         raise ValueError("`edges` are both tables and matrices: give one or the other.")
     return any(matrices)
+
+
+def _has_kinds(source: Any) -> bool:
+    """Return whether matrices are between kinds of nodes, and named so."""
+    return isinstance(source, Mapping) and any(isinstance(key, tuple) for key in source)
 
 
 def _is_networkx(source: Any) -> bool:
@@ -379,7 +384,7 @@ def _is_pyg(source: Any) -> bool:
 
 def _convert(source: Any, features: Any, labels: Any, answers: Answers, linking: dict[str, Any]) -> Problem:
     with step("reading the graph"):
-        if isinstance(source, Mapping) and any(isinstance(key, tuple) for key in source):
+        if _has_kinds(source):
             return from_matrices(source, labels, features, answers=answers, **linking)
         if _is_matrix(source):
             return from_scipy(source, labels, features, answers=answers, **linking)
