@@ -96,7 +96,10 @@ def test_weights_of_relations_scale_the_union_alone(write):
     ("options", "message"),
     [
         ({"edge_type": "nope"}, "has no column 'nope'"),
-        ({"edge_type": "kind", "relation_weight": {"nope": 2.0}}, "names 'nope': give some of 'cites'"),
+        (
+            {"edge_type": "kind", "relation_weight": {"nope": 2.0}},
+            "`relation_weight` names 'nope': give some of",
+        ),
         ({"edge_type": "kind", "relation_weight": {"likes": -1.0}}, "must be a number from 0 on"),
     ],
 )
@@ -164,7 +167,7 @@ def test_equal_tables_in_another_order_give_the_same_problem(write):
         ({"a": "e.csv", "b": np.eye(2)}, {}, "both tables and matrices"),
         ({"a": "SELECT 1 AS a, 2 AS b"}, {"edge_type": "b"}, "cannot be combined"),
         ({"a": "SELECT 1 AS a, 2 AS b", "b": "nowhere.csv"}, {}, "nowhere.csv does not exist"),
-        (np.eye(3)[::-1], {"edge_type": "b"}, "names a column of a table"),
+        (np.eye(3)[::-1], {"edge_type": "b"}, "names a column or an attribute"),
     ],
 )
 def test_relations_that_cannot_be_read_are_one_sentence(edges, options, message):

@@ -117,3 +117,18 @@ def test_options_of_relations_belong_to_the_build(tmp_path):
     build_graph_store(random_links(False), tmp_path / "store", edge_type="kind")
     with pytest.raises(ValueError, match="those it was built with: leave out `directed`"):
         gssl.read(graph=tmp_path / "store", directed=True)
+
+
+def test_a_build_that_stops_leaves_nothing_and_the_next_one_is_whole(tmp_path, monkeypatch):
+    file, store = tmp_path / "e.csv", tmp_path / "store"
+    random_links(True).to_csv(file, index=False)
+    options = {"edge_type": "kind", "directed": True}
+    with monkeypatch.context() as patch:
+        patch.setattr(graph_merging, "write_union", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+        with pytest.raises(KeyboardInterrupt):
+            build_graph_store(file, store, **options)
+    assert not store.exists()
+    build_graph_store(file, store, **options)
+    assert same(open_graph_store(store).adjacency, assemble(read_edges(file, **options)).adjacency)
+    assert {path.name for path in store.iterdir()} >= {"manifest.json", "ids.parquet", "relations"}
+    assert {path.name for path in (store / "relations").iterdir()} == {"0", "1", "2"}

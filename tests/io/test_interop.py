@@ -243,6 +243,22 @@ def test_directions_of_a_networkx_graph_are_kept_on_demand():
     assert type(from_networkx(nx.Graph(graph), directed=True).adjacency) is csr_array
 
 
+def test_an_attribute_of_networkx_edges_tells_relations():
+    graph = nx.MultiDiGraph()
+    graph.add_edges_from(
+        [("a", "b", {"kind": "x"}), ("b", "a", {"kind": "y", "weight": 2.0}), ("b", "c", {})]
+    )
+    problem = gssl.read(graph, edge_type="kind", directed=True, relation_weight={"x": 3.0})
+    assert {name: R.toarray().tolist() for name, R in problem.adjacency.relations.items()} == {
+        "other": [[0, 0, 0], [0, 0, 1], [0, 0, 0]],
+        "x": [[0, 1, 0], [0, 0, 0], [0, 0, 0]],
+        "y": [[0, 0, 0], [2, 0, 0], [0, 0, 0]],
+    }
+    assert problem.adjacency.toarray().tolist() == [[0, 3, 0], [3, 0, 1], [0, 1, 0]]
+    with pytest.raises(ValueError, match="no edge of the graph has the attribute 'nope'"):
+        gssl.read(graph, edge_type="nope")
+
+
 WROTE, CITES = np.array([[1, 0], [1, 1], [0, 1]]), np.array([[0, 1], [0, 0]])
 HETERO = {("author", "wrote", "paper"): WROTE, ("paper", "cites", "paper"): CITES}
 

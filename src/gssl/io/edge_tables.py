@@ -183,7 +183,10 @@ def check_weights(names: Sequence[str], relation_weight: Mapping[str, float] | N
     """Return the weight of each relation in the union; raise on other names and on invalid weights."""
     weights = relation_weight or {}
     link = [[0.0, 1.0], [1.0, 0.0]]
-    check_adjacency(dict.fromkeys(names, link), relation_weight=weights, allow_empty=True)
+    try:
+        check_adjacency(dict.fromkeys(names, link), relation_weight=weights, allow_empty=True)
+    except ValueError as error:
+        raise ValueError(str(error).replace("relation_weight", "`relation_weight`")) from error
     return {name: float(weights.get(name, 1.0)) for name in names}
 
 

@@ -11,6 +11,7 @@ from scipy.sparse import block_diag, coo_array, csr_array, issparse
 from gssl.graph import check_adjacency, check_finite, clean_adjacency
 from gssl.graph.adjacency import LINKS, is_directed, relations_of, union_of
 from gssl.graph.simplify import CleaningReport, simplify
+from gssl.io.edge_coding import OTHER
 from gssl.io.edge_sides import NodeKinds
 from gssl.io.edge_tables import read_edges
 from gssl.io.feature_reading import read_features
@@ -265,7 +266,9 @@ def from_networkx(
     features: str | Sequence[str] | None = None,
     weight: str | None = "weight",
     *,
+    edge_type: str | None = None,
     directed: bool = False,
+    relation_weight: Mapping[str, float] | None = None,
 ) -> Problem:
     """Build a problem from a NetworkX graph.
 
@@ -279,8 +282,12 @@ def from_networkx(
         One node attribute that holds a list of numbers, or several that hold one number each.
     weight : str or None, default="weight"
         The edge attribute of the weight; missing weights are 1.
+    edge_type : str, optional
+        The edge attribute of the relation (kind of link); edges without it are of the relation ``other``.
     directed : bool, default=False
         Whether to keep the directions of a directed graph.
+    relation_weight : mapping of str to float, optional
+        The weights of relations in their union: see :func:`gssl.graph.check_adjacency`.
 
     Returns
     -------
@@ -300,7 +307,10 @@ def from_networkx(
     nodes = list(graph)
     if not nodes:
         raise ValueError("the graph has no nodes: give at least one.")
-    links = nx.to_scipy_sparse_array(graph, nodelist=nodes, weight=weight, dtype=np.float64, format="csr")
+    options: Any = {"nodelist": nodes, "weight": weight, "dtype": np.float64, "format": "csr"}
+    parts = {LINKS: graph} if edge_type is None else _split_edges(graph, edge_type)
+    relations = {name: nx.to_scipy_sparse_array(part, **options) for name, part in parts.items()}
+    links = relations[LINKS] if edge_type is None else relations
     labels = [graph.nodes[node].get(label) for node in nodes]
     matrix: Any = None
     names: tuple[str, ...] = ()
@@ -308,7 +318,23 @@ def from_networkx(
         matrix = np.array([_row(graph, node, features) for node in nodes], dtype=np.float64)
         names = tuple([features] if isinstance(features, str) else features)
         names = names if len(names) == matrix.shape[1] else ()
-    return from_scipy(links, labels, matrix, nodes, names, directed=directed)
+    about: Any = {"directed": directed, "relation_weight": relation_weight}
+    return from_scipy(links, labels, matrix, nodes, names, **about)
+
+
+def _split_edges(graph: Any, edge_type: str) -> dict[str, Any]:
+    """Return a graph of all nodes for each kind of edges of a NetworkX graph."""
+    parts: dict[str, Any] = {}
+    for *ends, values in graph.edges(data=True):
+        kind = values.get(edge_type)
+        name = OTHER if is_missing(kind) or is_missing_text(str(kind)) else str(kind).strip()
+        if name not in parts:
+            parts[name] = type(graph)()
+            parts[name].add_nodes_from(graph)
+        parts[name].add_edge(*ends, **values)
+    if not any(edge_type in values for *_, values in graph.edges(data=True)):
+        raise ValueError(f"no edge of the graph has the attribute {quoted(edge_type)}: name another.")
+    return parts
 
 
 def to_networkx(problem: Problem, model: Any = None) -> Any:

@@ -90,7 +90,7 @@ def read(
     normalize : {"auto", "rows", "columns", "none"}, default="auto"
         How features are scaled: see :class:`gssl.io.Preparation`.
     edge_type : str, optional
-        The column of the edges that tells their relation.
+        The column of the edges, or attribute of those of a NetworkX graph, that tells their relation.
     directed : bool, default=False
         Whether links lead from the first end to the second. Otherwise directions are ignored.
     relation_weight : mapping of str to float, optional
@@ -143,10 +143,11 @@ def read(
     of_graph = own = None
     linking: Any = {"directed": directed, "relation_weight": relation_weight}
     if _is_graph(edges):
-        of_graph, features, labels = _read_object(edges, features, labels, answers, linking)
+        given = linking | {"edge_type": edge_type}
+        of_graph, features, labels = _read_object(edges, features, labels, answers, given)
         own = _own_features(of_graph)
     _check_sources(edges, graph, features, knn, text, own)
-    _check_relation_options(of_graph, graph, {"edge_type": edge_type, **linking})
+    _check_relation_options(graph, {"edge_type": edge_type, **linking})
     if of_graph is not None and all(part is None for part in (features, labels, nodes, known)):
         return _with_neighbours(_prepared(of_graph, own, normalize, preparation), knn)
     store = None if graph is None else open_graph_store(str(graph))
@@ -208,13 +209,11 @@ def _check_sources(
         raise ValueError("`text` needs a table of features: give `features`.")
 
 
-def _check_relation_options(of_graph: Problem | None, graph: Any, options: dict[str, Any]) -> None:
-    """Raise on options of relations that the source of the graph does not have."""
+def _check_relation_options(graph: Any, options: dict[str, Any]) -> None:
+    """Raise on options of relations beside a graph store."""
     given = next((name for name, value in options.items() if value), None)
     if graph is not None and given is not None:
         raise ValueError(f"the relations of a graph store are those it was built with: leave out `{given}`.")
-    if of_graph is not None and options["edge_type"] is not None:
-        raise ValueError("`edge_type` names a column of a table of edges: leave it out.")
 
 
 def _read_table(
@@ -384,6 +383,11 @@ def _is_pyg(source: Any) -> bool:
 
 def _convert(source: Any, features: Any, labels: Any, answers: Answers, linking: dict[str, Any]) -> Problem:
     with step("reading the graph"):
+        if _is_networkx(source):
+            _refuse_rows(source, features, labels)
+            return from_networkx(source, features=features, **linking)
+        if linking.pop("edge_type") is not None:
+            raise ValueError("`edge_type` names a column or an attribute of edges: leave it out.")
         if _has_kinds(source):
             return from_matrices(source, labels, features, answers=answers, **linking)
         if _is_matrix(source):
@@ -393,10 +397,7 @@ def _convert(source: Any, features: Any, labels: Any, answers: Answers, linking:
             return from_pyg(source, **linking)
         if linking["relation_weight"]:
             raise ValueError("`relation_weight` needs relations, and the graph has none: leave it out.")
-        directed = linking["directed"]
-        if hasattr(source, "ndata"):
-            return from_dgl(source, directed=directed)
-        return from_networkx(source, features=features, directed=directed)
+        return from_dgl(source, directed=linking["directed"])
 
 
 def _refuse_rows(source: Any, features: Any, labels: Any) -> None:
