@@ -76,4 +76,7 @@ def test_a_saved_model_keeps_relations_and_new_ones_join_them(tmp_path, monkeypa
     assert "relations=3" in repr(known)
     link = np.array([[0, 1], [0, 0]])
     new = from_scipy({"cites": link, "new": link}, node_ids=["3", "fresh"], directed=True)
+    notes = []
+    monkeypatch.setattr("gssl.io.new_nodes.note", notes.append)
     assert predict_new(load(tmp_path / "m.gssl"), new, known).to_dict()["id"] == ["3", "fresh"]
+    assert notes[-1] == "relations that the model does not know: 'new'"

@@ -228,3 +228,6 @@ def test_new_links_without_a_relation_are_links_and_a_plain_graph_stays_plain():
     plain = from_scipy(LIKES, node_ids=["b", "c"])
     assert list(extend(known, plain)[0].adjacency.relations) == ["cites", "likes", "links"]
     assert type(extend(plain, known)[0].adjacency) is csr_array
+    one_way = from_scipy({"cites": CITES}, node_ids=["a", "b"], directed=True)
+    for new in (from_scipy(CITES, node_ids=["b", "c"], directed=True), plain):
+        assert list(extend(one_way, new)[0].adjacency.relations) == ["cites"]

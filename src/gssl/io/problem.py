@@ -168,9 +168,7 @@ def extend(known: Problem, new: Problem) -> tuple[Problem, np.ndarray]:
     positions[fresh] = np.arange(n_known, n_known + n_fresh)
     n = n_known + n_fresh
     adjacency = place_links(known.adjacency, np.arange(n_known), n)
-    # a model that was fitted without relations does not tell new ones apart
-    added = new.adjacency if relations_of(adjacency) else union_of(new.adjacency)
-    adjacency = join_links(adjacency, place_links(added, positions, n), LINKS)
+    adjacency = join_links(adjacency, place_links(_named_as(new, known), positions, n), LINKS)
     X = known.features
     if X is not None:
         empty = csr_array((n_fresh, X.shape[1]), dtype=X.dtype)
@@ -185,6 +183,19 @@ def extend(known: Problem, new: Problem) -> tuple[Problem, np.ndarray]:
         notes=new.notes,
         kinds=new.kinds or known.kinds,
     ), positions
+
+
+def _named_as(new: Problem, known: Problem) -> csr_array:
+    """Return the links of new nodes with relations only if known ones have some.
+
+    Links without a name are of the one relation, if there is one.
+    """
+    names, links = list(relations_of(known.adjacency)), relations_of(new.adjacency)
+    if not names:
+        return union_of(new.adjacency)
+    if len(names) > 1 or (links and list(links) != [LINKS]):
+        return new.adjacency
+    return TypedAdjacency.of(union_of(new.adjacency), {names[0]: links.get(LINKS, new.adjacency)})
 
 
 def place_links(A: csr_array, nodes: np.ndarray, n_nodes: int) -> csr_array:
