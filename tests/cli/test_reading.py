@@ -155,10 +155,13 @@ def test_relations_of_a_column_of_several_tables_and_of_a_store_are_the_same(typ
 
 
 def test_check_lists_relations(typed, run):
-    output = run("check", "--edges", "k.csv", "--edge-type", "kind", "--labels", "l.csv").output
-    assert "other class" in output
-    assert "0 % of 8" in output
-    assert "100 % of" in output
+    edges = ["--edges", "k.csv", "--edge-type", "kind"]
+    run("graph", "build", *edges, "--directed", "--out", "s.graph")
+    for source in (edges, ["--graph", "s.graph"]):
+        output = run("check", *source, "--labels", "l.csv").output
+        assert "other class" in output
+        assert "0 % of 8" in output
+        assert "100 % of" in output
     assert "Relations" not in run("check", "--edges", "e.csv", "--labels", "l.csv").output
 
 

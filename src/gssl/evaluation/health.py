@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from gssl.graph import TypedAdjacency, clean_adjacency, connected_components
 from gssl.graph.adjacency import is_directed, relations_of
@@ -68,14 +69,7 @@ def graph_health(adjacency: Any, y: Any, n_features: int | None = None) -> Healt
     component = connected_components(A)
     sizes = np.bincount(component)
     degree = np.diff(A.indptr)
-    known = np.flatnonzero(labelled)
-    source = np.repeat(known, degree[known])
-    # the links of labelled nodes alone: a graph in files may not fit into memory
-    offset = A.indptr[known] - np.cumsum(degree[known]) + degree[known]
-    target = A.indices[np.arange(len(source)) + np.repeat(offset, degree[known])]
-    # each edge is stored in both directions: count it once
-    counted = (source < target) & labelled[target]
-    agree = codes[source[counted]] == codes[target[counted]]
+    agree = _agreeing(A, codes, directed=False)
     reached = np.zeros(len(sizes), dtype=bool)
     reached[component[labelled]] = True
     return Health(
@@ -98,6 +92,20 @@ def graph_health(adjacency: Any, y: Any, n_features: int | None = None) -> Healt
         homophily=float(agree.mean()) if agree.size else None,
         n_labelled_edges=int(agree.size),
     )
+
+
+def _agreeing(A: csr_array, codes: np.ndarray, *, directed: bool) -> np.ndarray:
+    """Return for each link between labelled nodes whether their labels agree."""
+    known, degree = np.flatnonzero(codes >= 0), np.diff(A.indptr)
+    source = np.repeat(known, degree[known])
+    # the links of labelled nodes alone: a graph in files may not fit into memory
+    offset = A.indptr[known] - np.cumsum(degree[known]) + degree[known]
+    target = A.indices[np.arange(len(source)) + np.repeat(offset, degree[known])]
+    counted = codes[target] >= 0
+    if not directed:
+        # each edge is stored in both directions: count it once
+        counted &= source < target
+    return np.asarray(codes[source[counted]] == codes[target[counted]])
 
 
 @dataclass(frozen=True)
@@ -149,10 +157,7 @@ def relation_health(adjacency: TypedAdjacency, y: Any) -> list[RelationHealth]:
         both = clean_adjacency(relation)[0]
         health = graph_health(both, y)
         n_unlabelled = health.n_nodes - health.n_labelled
-        entries = relation.tocoo()
-        counted = (codes[entries.row] >= 0) & (codes[entries.col] >= 0)
-        counted &= directed | (entries.row < entries.col)
-        agree = codes[entries.row[counted]] == codes[entries.col[counted]]
+        agree = _agreeing(relation, codes, directed=directed)
         relations.append(
             RelationHealth(
                 name=name,
