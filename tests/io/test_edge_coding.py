@@ -67,6 +67,9 @@ def test_a_column_of_kinds_that_is_not_named_is_noted_with_its_option(write):
     problem = gssl.read(write("e.csv", LINKS))
     assert type(problem.adjacency) is csr_array
     assert any("not used: 'kind' (--edge-type 'kind' tells" in note for note in problem.notes)
+    headless = write("h.csv", "1,2,cites\n2,3,likes\n")
+    assert any("(--edge-type 'column3' tells" in note for note in gssl.read(headless).notes)
+    assert list(gssl.read(headless, edge_type="column3").adjacency.relations) == ["cites", "likes"]
     numbered = gssl.read(write("n.csv", "src,dst,type\n1,2,0\n2,3,1\n"))
     assert any("--edge-type 'type' tells" in note for note in numbered.notes)
 

@@ -15,6 +15,7 @@ from gssl.cli.options import (
     THREADS,
     Commands,
     Count,
+    CountOrNamed,
     CountOrTable,
     Named,
     RelationWeight,
@@ -629,9 +630,10 @@ def build(
 )
 @click.option(
     "--edges",
-    type=CountOrTable(),
-    metavar="M|TABLE",
-    help="Number of edges, each counted once, or a table of them.",
+    type=CountOrNamed(),
+    metavar="M|[NAME=]TABLE",
+    multiple=True,
+    help="Number of edges, each counted once, or a table of them; repeated with names, of each relation.",
 )
 @click.option("--graph", metavar="STORE", help="Graph store, instead of --edges, on which time is measured.")
 @click.option(
@@ -662,4 +664,9 @@ def plan(workers: int, memory: str, **job: Any) -> None:
     """
     from gssl.cli.plan_command import run_plan
 
+    edges = job.pop("edges")
+    if len(edges) > 1 and any(isinstance(one, int) for one in edges):
+        raise ValueError("--edges is given several times: give one number, or tables with names.")
+    count = edges and isinstance(edges[0], int)
+    job["edges"] = edges[0] if count else named_tables(edges, "--edges")
     run_plan(job, workers, memory)

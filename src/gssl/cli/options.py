@@ -96,6 +96,15 @@ class RelationWeight(click.ParamType[tuple[str, float]]):
             self.fail(f"{value!r} is not a name and a number; write cites=2.", param, ctx)
 
 
+class CountOrNamed(CountOrTable):
+    """A whole number, or a table to count that may have a name."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the number, or the name and the table."""
+        count = super().convert(value, param, ctx)
+        return count if isinstance(count, int) else Named().convert(count)
+
+
 def named_tables(given: Sequence[tuple[str, str]], option: str) -> Any:
     """Return the one table without a name, or a dict of several by name; None if there is none."""
     if not given:

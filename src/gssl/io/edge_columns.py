@@ -119,7 +119,8 @@ def choose_columns(
         ignored = []
         weight = _take_as_weight(table, ends, guessed)
     if ignored:
-        kinds = [name for name in ignored if _LINK_KINDS.intersection(split_words(name))]
+        unnamed = ignored if table.dialect is not None and not table.dialect.header else []
+        kinds = [name for name in ignored if _LINK_KINDS.intersection(split_words(name))] or unnamed
         hint = f" (--edge-type {quoted(kinds[0])} tells links of different kinds apart)" if kinds else ""
         table.notes.append(f"{table.name}: not used: {listed(ignored)}{hint if edge_type is None else ''}.")
     return ends, weight

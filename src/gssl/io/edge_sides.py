@@ -39,8 +39,8 @@ class EndKinds:
     ) -> "EndKinds":
         """Tell the kinds by the names of the columns of each table."""
         if len(tables) == 1:
-            told = tell_kinds(tables[0], pairs[0]) if two_sided is None else two_sided
-            return cls(pairs[0], ((0, 1),), {(0, 1): told})
+            apart = tell_kinds(tables[0], pairs[0]) if two_sided is None else two_sided
+            return cls(pairs[0], ((0, 1),), {(0, 1): apart})
         named = [_kind_names(table, ends) for table, ends in zip(tables, pairs, strict=True)]
         # of the columns of one kind the shortest names it, whatever the order of the tables
         columns = list[str]()
@@ -54,15 +54,15 @@ class EndKinds:
             return next((k for k, column in enumerate(columns) if name and same_kind(name, column)), -1)
 
         ends = tuple((kind(a), kind(b)) for a, b in named)
-        apart = {
+        named_apart = {
             (i, j): tell_names(columns[i], columns[j]) if two_sided is not False else False
             for i, j in combinations(range(len(columns)), 2)
         }
-        apart = {pair: two_sided if told is None else told for pair, told in apart.items()}
-        return cls(tuple(columns), ends, apart)
+        apart_by_pair = {pair: two_sided if apart is None else apart for pair, apart in named_apart.items()}
+        return cls(tuple(columns), ends, apart_by_pair)
 
     @property
-    def told(self) -> bool:
+    def several(self) -> bool:
         """Whether there are two kinds or more."""
         return True in self.apart.values()
 
@@ -191,8 +191,7 @@ class EndKinds:
 
 def _kind_names(table: Table, ends: tuple[str, str]) -> tuple[str, str]:
     """Return the columns that name the kinds of both ends of one of several tables, "" where none does."""
-    told = tell_kinds(table, ends)
-    if told is not False:
+    if tell_kinds(table, ends) is not False:
         return ends
     # without a certain header, a name may be an id
     sure = table.dialect is None or (table.dialect.header and table.dialect.sure)
@@ -312,12 +311,12 @@ class NodeKinds:
         kind = self.kinds.get(node)
         if kind is not None and side in (None, kind):
             return node
-        having = tuple(end for end in self.columns if f"{end}:{node}" in self.kinds)
-        if kind is None and side is not None and self.columns[side] in having:
+        owners = tuple(end for end in self.columns if f"{end}:{node}" in self.kinds)
+        if kind is None and side is not None and self.columns[side] in owners:
             return f"{self.columns[side]}:{node}"
-        shared = kind is None and len(having) > 1
+        shared = kind is None and len(owners) > 1
         if side is None and shared:
-            raise ambiguous_id_error(name, node, having, one_kind=True)
+            raise ambiguous_id_error(name, node, owners, one_kind=True)
         if side is not None and (shared or kind is not None):
             return f"{self.columns[side]}:{node}"
         return self._without_prefix(node)

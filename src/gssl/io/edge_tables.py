@@ -126,7 +126,7 @@ def read_edges(
         coding.name,
         coding.notes,
         kinds.columns,
-        kinds.told,
+        kinds.several,
         kinds.sides(len(ids), u, v, relations),
         relations,
         coding.relations,

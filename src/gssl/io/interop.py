@@ -127,12 +127,12 @@ def _clean(
         try:
             if directed:
                 relations[name], *counts = simplify(matrix)
-                found = CleaningReport(counts[0], counts[1], 0, counts[2]).messages()
+                messages = CleaningReport(counts[0], counts[1], 0, counts[2]).messages()
             else:
-                relations[name], found = _clean_symmetric(matrix)
+                relations[name], messages = _clean_symmetric(matrix)
         except (TypeError, ValueError) as error:
             raise type(error)(f"{about}{error}") from error
-        notes += [f"{about}{message}" for message in found]
+        notes += [f"{about}{message}" for message in messages]
     A = check_adjacency(relations, directed=directed, relation_weight=relation_weight, allow_empty=True)
     plain = len(relations) == 1 and not is_directed(*relations_of(A).values())
     return (union_of(A) if plain else A), notes

@@ -114,7 +114,7 @@ def read(
     strict : bool, default=False
         Raise on irregularities that are otherwise filled and noted.
     memory : number of bytes or str, optional
-        Keep features in a temporary file, within this memory.
+        Keep features in a temporary file, within this memory; those of several kinds of nodes stay in memory.
     preparation : Preparation, optional
         That of an earlier problem, to read new tables in the same way.
     known : Problem, optional
@@ -141,13 +141,13 @@ def read(
     "features: filled 1 missing cell with the median of the column: 'age' (1)."
     """
     of_graph = own = None
-    linking: Any = {"directed": directed, "relation_weight": relation_weight}
+    link_options: Any = {"directed": directed, "relation_weight": relation_weight}
     if _is_graph(edges):
-        given = linking | {"edge_type": edge_type}
+        given = link_options | {"edge_type": edge_type}
         of_graph, features, labels = _read_object(edges, features, labels, answers, given)
         own = _own_features(of_graph)
     _check_sources(edges, graph, features, knn, text, own)
-    _check_relation_options(graph, {"edge_type": edge_type, **linking})
+    _check_relation_options(graph, {"edge_type": edge_type, **link_options})
     if of_graph is not None and all(part is None for part in (features, labels, nodes, known)):
         return _with_neighbours(_prepared(of_graph, own, normalize, preparation), knn)
     store = None if graph is None else open_graph_store(str(graph))
@@ -167,7 +167,7 @@ def read(
     elif edges is not None:
         with step("reading edges"):
             about: Any = {"header": header, "two_sided": two_sided, "strict": strict}
-            links = read_edges(edges, edge_columns or None, edge_type=edge_type, **linking, **about)
+            links = read_edges(edges, edge_columns or None, edge_type=edge_type, **link_options, **about)
     if features is not None:
         with step("reading features"):
             encoding = None if preparation is None else preparation.encoding
@@ -311,12 +311,12 @@ def _is_graph(source: Any) -> bool:
 
 
 def _read_object(
-    source: Any, features: Any, labels: Any, answers: Answers, linking: dict[str, Any]
+    source: Any, features: Any, labels: Any, answers: Answers, link_options: dict[str, Any]
 ) -> tuple[Problem, Any, Any]:
     """Read a graph object with all that is no table, and return the tables of features and labels."""
     beside = [(part, None) if _is_table(part, source) else (None, part) for part in (features, labels)]
     (features, own_features), (labels, own_labels) = beside
-    return _convert(source, own_features, own_labels, answers, linking), features, labels
+    return _convert(source, own_features, own_labels, answers, link_options), features, labels
 
 
 def _own_features(problem: Problem) -> Features | None:
@@ -381,23 +381,25 @@ def _is_pyg(source: Any) -> bool:
     return hasattr(source, "edge_index") or hasattr(source, "edge_types")
 
 
-def _convert(source: Any, features: Any, labels: Any, answers: Answers, linking: dict[str, Any]) -> Problem:
+def _convert(
+    source: Any, features: Any, labels: Any, answers: Answers, link_options: dict[str, Any]
+) -> Problem:
     with step("reading the graph"):
         if _is_networkx(source):
             _refuse_rows(source, features, labels)
-            return from_networkx(source, features=features, **linking)
-        if linking.pop("edge_type") is not None:
+            return from_networkx(source, features=features, **link_options)
+        if link_options.pop("edge_type") is not None:
             raise ValueError("`edge_type` names a column or an attribute of edges: leave it out.")
         if _has_kinds(source):
-            return from_matrices(source, labels, features, answers=answers, **linking)
+            return from_matrices(source, labels, features, answers=answers, **link_options)
         if _is_matrix(source):
-            return from_scipy(source, labels, features, answers=answers, **linking)
+            return from_scipy(source, labels, features, answers=answers, **link_options)
         _refuse_rows(source, features, labels)
         if _is_pyg(source):
-            return from_pyg(source, **linking)
-        if linking["relation_weight"]:
+            return from_pyg(source, **link_options)
+        if link_options["relation_weight"]:
             raise ValueError("`relation_weight` needs relations, and the graph has none: leave it out.")
-        return from_dgl(source, directed=linking["directed"])
+        return from_dgl(source, directed=link_options["directed"])
 
 
 def _refuse_rows(source: Any, features: Any, labels: Any) -> None:
