@@ -69,3 +69,12 @@ def test_without_kinds_in_the_edges_ids_tell_the_rows():
     authors = pd.DataFrame({"id": ["a1"], "z": [7.0]})
     problem = gssl.read(edges, features={"paper": papers, "author": authors}, normalize="none")
     assert rows(problem) == {"p1": {"x": 1.0}, "p2": {"x": 3.0}, "a1": {"z": 7.0}}
+
+
+def test_columns_of_texts_and_ids_are_those_that_a_table_has():
+    papers = pd.DataFrame({"key": [1, 2], "x": [0.0, 1.0], "says": ["cats purr", "cats bark"]})
+    tables = {"paper": papers, "author": AUTHORS}
+    problem = gssl.read(WROTE[:3], features=tables, text="says", id_column="key", normalize="none")
+    assert problem.feature_names[:2] == ("x", "says:bark")
+    with pytest.raises(ValueError, match="no table of features has a column 'nope'"):
+        gssl.read(WROTE[:3], features=tables, text="nope")

@@ -132,3 +132,11 @@ def test_a_build_that_stops_leaves_nothing_and_the_next_one_is_whole(tmp_path, m
     assert same(open_graph_store(store).adjacency, assemble(read_edges(file, **options)).adjacency)
     assert {path.name for path in store.iterdir()} >= {"manifest.json", "ids.parquet", "relations"}
     assert {path.name for path in (store / "relations").iterdir()} == {"0", "1", "2"}
+
+
+def test_a_relation_of_self_loops_alone_is_left_out(tmp_path):
+    frame = pd.DataFrame({"src": list("abca"), "dst": list("bcda"), "kind": list("xyyz")})
+    store = build_graph_store(frame, tmp_path / "store", edge_type="kind")
+    assert [one.name for one in store.relations] == ["x", "y"]
+    assert store.notes == assemble(read_edges(frame, edge_type="kind")).notes
+    assert {path.name for path in (tmp_path / "store" / "relations").iterdir()} == {"0", "1"}

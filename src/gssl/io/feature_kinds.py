@@ -2,31 +2,63 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import reduce
+from functools import partial, reduce
 from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array, issparse, vstack
 
 from gssl.io.column_kinds import Encoding
-from gssl.io.feature_reading import FeaturePart, Features, read_features
+from gssl.io.feature_reading import FeaturePart, Features, is_array_file, read_features, text_columns
+from gssl.io.table_reading import open_table
+from gssl.wording import quoted
 
 
-def read_by_kind(sources: Mapping[str, Any], *, encoding: Encoding | None = None, **options: Any) -> Features:
-    """Read a table for each kind of nodes, and join them; options are those of :func:`read_features`."""
+def read_by_kind(
+    sources: Mapping[str, Any],
+    *,
+    id: str | None = None,
+    text: str | Sequence[str] = (),
+    encoding: Encoding | None = None,
+    **options: Any,
+) -> Features:
+    """Read a table for each kind of nodes, and join them; options are those of :func:`read_features`.
+
+    Each table takes the columns of ids and texts that it has.
+    """
     if not sources:
         raise ValueError("there are no tables of features: give at least one kind of nodes.")
     for kind in sources:
         if not isinstance(kind, str) or not kind.strip():
             raise ValueError(f"a table of features is named {kind!r}: name its kind of nodes by a text.")
-    tables = [read_features(source, encoding=encoding, **options) for source in sources.values()]
+    named = _named_columns(sources, id, text_columns(text), options.get("header"))
+    read = [partial(read_features, sources[kind], **named[kind], **options) for kind in sources]
+    tables = [read_one(encoding=encoding) for read_one in read]
     if encoding is None:
         joined = reduce(_join_encodings, [table.encoding for table in tables])
         if any(table.encoding != _part_of(joined, table.encoding) for table in tables):
             # a column of several tables is read in one way
-            tables = [read_features(source, encoding=joined, **options) for source in sources.values()]
+            tables = [read_one(encoding=joined) for read_one in read]
         encoding = joined
     return replace(join_features(list(sources), tables), encoding=encoding)
+
+
+def _named_columns(
+    sources: Mapping[str, Any], id: str | None, texts: Sequence[str], header: bool | None
+) -> dict[str, dict[str, Any]]:
+    """Return for each table which of some named columns it has; raise if none has one of them."""
+    wanted = [*texts, *([] if id is None else [id])]
+    has = {kind: set[str]() for kind in sources}
+    for kind, source in sources.items() if wanted else ():
+        if not is_array_file(source):
+            has[kind] = set(open_table(source, header=header, graph_part="nodes").columns)
+    absent = next((name for name in wanted if not any(name in columns for columns in has.values())), None)
+    if absent is not None:
+        raise ValueError(f"no table of features has a column {quoted(absent)}: name another.")
+    return {
+        kind: {"id": id if id in columns else None, "text": [name for name in texts if name in columns]}
+        for kind, columns in has.items()
+    }
 
 
 def join_features(kinds: Sequence[str], tables: Sequence[Features]) -> Features:

@@ -176,7 +176,7 @@ def open_features(
     strict: bool = False,
 ) -> "ArrayFile | LongTable | WideTable":
     """Open features without reading them; see :func:`read_features`."""
-    if isinstance(source, str | Path) and Path(source).suffix.lower() in (".npy", ".npz"):
+    if is_array_file(source):
         from gssl.io.feature_arrays import ArrayFile
 
         if id is not None or text:
@@ -192,6 +192,11 @@ def open_features(
     if long is None:
         return WideTable(table, id, columns, texts, encoding, strict)
     return LongTable(table, *long, strict)
+
+
+def is_array_file(source: Any) -> bool:
+    """Return whether features are a file of arrays, and not a table."""
+    return isinstance(source, str | Path) and Path(source).suffix.lower() in (".npy", ".npz")
 
 
 def text_columns(text: str | Sequence[str] | None) -> tuple[str, ...]:

@@ -88,6 +88,7 @@ def merge_relations(
         links = _open(subfolder, n_nodes)
         if not links.nnz:
             notes += [left_out_note(name)] if len(names) > 1 else []
+            shutil.rmtree(subfolder)
             continue
         symmetric[name], one_way = links, False
         if directed:

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from gssl.io import Problem, open_table
-from gssl.io.feature_reading import text_columns
+from gssl.io.feature_reading import is_array_file, text_columns
 from gssl.io.label_tables import Nodes
 from gssl.io.table_columns import IDS, pick_column, text_sql
 
@@ -52,6 +52,8 @@ def _read_by_kind(
     """Read the texts of several kinds of nodes; each table has some of the columns."""
     texts = np.full(len(problem.node_ids), None, dtype=object)
     for kind, table in tables.items():
+        if is_array_file(table):
+            continue  # it has no texts
         there = [name for name in columns if name in open_table(table, graph_part="nodes").columns]
         read = read_texts(table, problem, there, kind=kind, **options)
         if read is not None:
