@@ -99,6 +99,7 @@ def test_weights_of_relations_scale_the_union_alone(write):
     ("options", "message"),
     [
         ({"edge_type": "nope"}, "has no column 'nope'"),
+        ({"edge_type": "src"}, "column 'src' is an end of the edges"),
         (
             {"edge_type": "kind", "relation_weight": {"nope": 2.0}},
             "`relation_weight` names 'nope': give some of",

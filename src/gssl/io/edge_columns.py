@@ -106,6 +106,10 @@ def choose_columns(
         leave_out_row_numbers(table)
     lower = {name.lower() for name in table.columns}
     pair = next((pair for pair in _PAIRS if lower.issuperset(pair)), ("", ""))
+    if edge_type is not None and edge_type.lower() in pair:
+        raise ValueError(
+            f"{table.name}: column {quoted(edge_type)} is an end of the edges: name another as `edge_type`."
+        )
     others = replace(
         table, columns={name: table.columns[name] for name in table.columns if name != edge_type}
     )
