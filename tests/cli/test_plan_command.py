@@ -94,3 +94,14 @@ def test_a_plan_needs_nodes_or_a_table(refused):
     sentence = refused("plan", "--edges", "9", "--features", "2")
     assert sentence == "gssl: the number of nodes is unknown: give --nodes, or a table as --edges."
     assert "not-there.csv does not exist" in refused("plan", "--edges", "not-there.csv", "--features", "2")
+
+
+def test_tables_of_several_relations_are_counted(run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.csv").write_text("src,dst\n1,2\n2,3\n")
+    (tmp_path / "b.csv").write_text("src,dst\n1,2\n1,3\n")
+    output = run("plan", "--edges", "x=a.csv", "--edges", "y=b.csv", "--features", "8").output
+    assert "counting" in output
+    assert "a.csv, b.csv" in output
+    refused = run("plan", "--edges", "9", "--edges", "y=b.csv", "--features", "8", ok=False)
+    assert "give one number, or tables with names" in refused.output

@@ -127,3 +127,84 @@ def test_outputs_are_tried_before_anything_is_read(spoiled, option):
     sentence = spoiled({"--edges": "not-there.csv", option: target}, "--method", "ogc")
     assert sentence.startswith(f"gssl: {target}")
     assert "cannot be written: no such file or directory; " in sentence
+
+
+@pytest.fixture
+def typed(graph):
+    """Write links of two kinds, one of which is within classes, beside the tables of the graph."""
+    rows = [(a, b, "same") for a, b in graph.edges]
+    rows += [(graph.ids[i], graph.ids[(i + 1) % 30], "other class") for i in range(30)]
+    graph.write("k.csv", ["source", "target", "kind"], rows)
+    for name in ("same", "other class"):
+        graph.write(f"{name}.csv", ["source", "target"], [row[:2] for row in rows if row[2] == name])
+    return graph
+
+
+def test_relations_of_a_column_of_several_tables_and_of_a_store_are_the_same(typed, run):
+    tables = ["--labels", "l.csv", "--features", "f.csv"]
+    by_column = ["--edges", "k.csv", "--edge-type", "kind"]
+    several = ["--edges", "same=same.csv", "--edges", "other class=other class.csv"]
+    run("graph", "build", *by_column, "--directed", "--out", "s.graph", "--relation-weight", "same=2")
+    outputs = []
+    for k, source in enumerate((by_column, several)):
+        options = [*source, "--directed", "--relation-weight", "same=2"]
+        run("classify", *options, *tables, "--method", "labelpropagation", "--out", f"p{k}.csv")
+        outputs.append(typed.labels(typed.read(f"p{k}.csv")))
+    run("classify", "--graph", "s.graph", *tables, "--method", "labelpropagation", "--out", "p.csv")
+    assert outputs[0] == outputs[1] == typed.labels(typed.read("p.csv"))
+
+
+def test_check_lists_relations(typed, run):
+    edges = ["--edges", "k.csv", "--edge-type", "kind"]
+    run("graph", "build", *edges, "--directed", "--out", "s.graph")
+    for source in (edges, ["--graph", "s.graph"]):
+        output = run("check", *source, "--labels", "l.csv").output
+        assert "other class" in output
+        assert "0 % of 8" in output
+        assert "100 % of" in output
+    assert "Relations" not in run("check", "--edges", "e.csv", "--labels", "l.csv").output
+
+
+def test_a_file_with_an_equals_sign_in_its_name_is_read(typed, run):
+    typed.write("a=b.csv", ["source", "target"], typed.edges)
+    for name in ("a=b.csv", "a=*.csv", "SELECT * FROM 'a=b.csv' WHERE source = source"):
+        assert "60 edges" in run("check", "--edges", name, "--labels", "l.csv").output
+    output = run("check", "--edges", "x=a=b.csv", "--edges", "y=e.csv", "--labels", "l.csv").output
+    assert "of 2 relations" in output
+
+
+def test_names_and_weights_of_relations_that_do_not_fit_are_one_sentence(typed, run):
+    for options, message in (
+        (["--edges", "e.csv", "--edges", "k.csv"], "--edges e.csv needs a name"),
+        (["--edges", "a=e.csv", "--edges", "a=k.csv"], "--edges names 'a' twice"),
+        (["--edges", "e.csv", "--relation-weight", "a"], "is not a name and a number"),
+        (["--edges", "k.csv", "--edge-type", "what"], "has no column 'what'"),
+    ):
+        result = run("check", *options, "--labels", "l.csv", ok=False)
+        assert result.exit_code == 2
+        assert message in result.output
+
+
+def test_features_by_kind_of_node(graph, run):
+    graph.write(
+        "w.csv", ["author_id", "paper_id"], [(i, j) for i in range(8) for j in range(8) if (i + j) % 2]
+    )
+    graph.write("p.csv", ["id", "x"], [(i, float(i % 2)) for i in range(8)])
+    graph.write("a.csv", ["id", "age"], [(i, 30.0 + i) for i in range(8)])
+    graph.write("l.csv", ["paper_id", "label"], [(i, "ab"[i % 2]) for i in range(4)])
+    given = [
+        "--edges",
+        "w.csv",
+        "--features",
+        "paper=p.csv",
+        "--features",
+        "author=a.csv",
+        "--labels",
+        "l.csv",
+    ]
+    run("classify", *given, "--out", "out.csv", "--save", "m.gssl")
+    rows = graph.read("out.csv")
+    assert len(rows) == 16
+    new = ["--edges", "w.csv", "--features", "author=a.csv", "--features", "paper=p.csv"]
+    run("predict", "--model", "m.gssl", *new, "--out", "new.csv")
+    assert set(graph.read("new.csv")) == set(rows)

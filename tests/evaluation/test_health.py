@@ -3,8 +3,8 @@ import pytest
 from scipy.sparse import csr_array
 
 import gssl
-from gssl.evaluation import graph_health
-from gssl.graph import GraphWarning
+from gssl.evaluation import graph_health, relation_health
+from gssl.graph import GraphWarning, check_adjacency
 
 # a triangle, an edge, and an isolated node
 EDGES = [(0, 1), (1, 2), (0, 2), (3, 4)]
@@ -64,3 +64,19 @@ def test_cora_has_its_known_shape():
 def test_a_missing_label_is_told():
     with pytest.raises(ValueError, match="5 entries but the graph has 6 nodes"):
         graph_health(graph(), [0, 1, 0, 1, 0])
+
+
+def test_each_relation_has_its_own_homophily_and_reach():
+    cites = np.zeros((6, 6))
+    cites[0, 1] = cites[1, 2] = cites[2, 1] = cites[2, 3] = 1.0
+    A = check_adjacency({"cites": cites, "likes": graph()}, directed=True)
+    first, second = relation_health(A, ["x", "x", "y", None, None, None])
+    assert (first.name, first.directed, first.n_links, first.n_nodes) == ("cites", True, 4, 4)
+    assert (first.homophily, first.n_labelled_links) == (pytest.approx(1 / 3), 3)
+    assert first.reach == pytest.approx(1 / 3)
+    assert (second.name, second.directed, second.n_links, second.n_nodes) == ("likes", False, 4, 5)
+    assert (second.homophily, second.n_labelled_links, second.reach) == (pytest.approx(1 / 3), 3, 0.0)
+    unlabelled, _ = relation_health(A, [None] * 6)
+    assert (unlabelled.homophily, unlabelled.reach) == (None, 0.0)
+    assert relation_health(A, ["x"] * 6)[0].reach is None
+    assert relation_health(csr_array(graph()), ["x"] * 6) == []

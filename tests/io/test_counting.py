@@ -42,3 +42,11 @@ def test_categories_and_thousands_of_columns_are_counted(write):
 def test_users_and_items_with_the_same_ids_are_counted_apart(write):
     counts = count_tables(write("e.csv", "user_id,item_id\n1,1\n1,2\n2,1\n3,9\n"))
     assert (counts["nodes"], counts["edges"]) == (6, 4)
+
+
+def test_relations_are_counted_in_their_union(write):
+    wrote = write("w.csv", "author_id,paper_id\n1,1\n1,2\n")
+    cites = write("c.csv", "paper_id,cited_paper_id\n1,2\n")
+    counts = {"edges": 3, "weighted": False, "nodes": 3}
+    assert count_tables({"wrote": wrote, "cites": cites}) == counts
+    assert count_tables({"cites": cites, "again": cites})["edges"] == 1

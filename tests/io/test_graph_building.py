@@ -13,6 +13,7 @@ import pandas as pd
 import pytest
 
 import gssl.io.graph_building as graph_building
+import gssl.io.graph_merging as graph_merging
 from gssl.io import assemble, build_graph_store, open_graph_store, read_edges, read_features
 from gssl.io.edge_coding import EdgeCoding
 
@@ -95,7 +96,7 @@ def test_cut_into_parts_whole_numbers_and_text_give_the_graph_in_memory(tmp_path
     frame = pd.DataFrame({"source": rng.choice(names, 900), "target": rng.choice(names, 900)})
     if weighted:
         frame["weight"] = rng.choice([0.0, 0.1, 0.2, 0.7], 900)
-    monkeypatch.setattr(graph_building, "_ROWS", 7)
+    monkeypatch.setattr(graph_merging, "_ENTRIES", 7)
     same(build_graph_store(frame, tmp_path / "store"), assemble(read_edges(frame)))
 
 
@@ -164,7 +165,7 @@ import gssl.io.graph_building as building
 stage = sys.argv[3]
 plain = getattr(building, stage)
 def stop(*arguments):
-    if stage != "_merge":
+    if stage != "merge_sorted":
         plain(*arguments)
     print("there", flush=True)
     time.sleep(60)
@@ -180,7 +181,7 @@ def stopped_at(stage, file, store):
     return child
 
 
-@pytest.mark.parametrize("stage", ["_number_nodes", "_merge"])
+@pytest.mark.parametrize("stage", ["_number_nodes", "merge_sorted"])
 @pytest.mark.parametrize("text", ["source,target\nb,a\na,007\n007,007\n", "user,item\n1,1\n2,\n3,1\n"])
 def test_a_kill_leaves_no_store_and_the_next_build_goes_on(write, tmp_path, monkeypatch, stage, text):
     file = write("e.csv", text)
@@ -230,7 +231,7 @@ def test_a_database_that_a_kill_left_unreadable_is_thrown_away(write, tmp_path):
 def test_a_kill_and_other_tables_begin_anew(write, tmp_path):
     file = write("e.csv", "source,target\nb,a\n")
     store = tmp_path / "store"
-    child = stopped_at("_merge", file, store)
+    child = stopped_at("merge_sorted", file, store)
     os.kill(child.pid, signal.SIGKILL)
     child.wait()
     time.sleep(0.01)

@@ -165,4 +165,7 @@ def test_attributes_of_edges_that_are_not_used_are_noted(file):
     made = graph()
     made.add_edge("007", "b c", kind="x", since=3)
     WRITERS["".join(file.suffixes)](made, file)
-    assert read_edges(file).notes[-1] == f"{file}: not used of the edges: 'kind', 'since'."
+    notes = read_edges(file).notes
+    assert f"{file}: not used of the edges: 'since'." in notes
+    assert any("not used: 'kind' (--edge-type 'kind'" in note for note in notes)
+    assert read_edges(file, edge_type="kind").relation_names == ("other", "x")

@@ -8,10 +8,10 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from scipy.sparse import coo_array
+from scipy.sparse import coo_array, csr_array
 
 import gssl
-from gssl.io import from_dgl, from_frames, from_networkx, from_pyg, from_scipy, to_networkx
+from gssl.io import from_dgl, from_frames, from_matrices, from_networkx, from_pyg, from_scipy, to_networkx
 
 A = [[0, 2, 0, 0], [2, 0, 1, 0], [0, 1, 0, 0], [0, 0, 0, 0]]
 
@@ -217,3 +217,114 @@ def test_scipy():
     ):
         with pytest.raises(ValueError, match=message):
             from_scipy(A, **arguments)
+
+
+def test_a_mapping_of_matrices_becomes_relations():
+    A, B = np.array([[0, 1, 0], [0, 0, 0], [0, 1, 0]]), np.array([[2, 0, 3], [0, 0, 0], [3, 0, 0]])
+    problem = from_scipy({"likes": B, "cites": A}, y=["a", None, "b"], directed=True)
+    assert {name: R.toarray().tolist() for name, R in problem.adjacency.relations.items()} == {
+        "cites": A.tolist(),
+        "likes": [[0, 0, 3], [0, 0, 0], [3, 0, 0]],
+    }
+    assert problem.adjacency.toarray().tolist() == [[0, 1, 3], [1, 0, 1], [3, 1, 0]]
+    assert problem.notes == ["relation 'likes': removed 1 self-loop"]
+    ignored = from_scipy({"likes": B, "cites": A}, relation_weight={"cites": 0.5})
+    assert ignored.adjacency.relations["cites"].toarray().tolist() == (A + A.T).tolist()
+    assert ignored.adjacency.toarray().tolist() == [[0, 0.5, 3], [0.5, 0, 0.5], [3, 0.5, 0]]
+    with pytest.raises(ValueError, match=r"relation 'cites': the adjacency must be square"):
+        from_scipy({"likes": B, "cites": A[:2]})
+
+
+def test_directions_of_a_networkx_graph_are_kept_on_demand():
+    graph = nx.DiGraph([("a", "b"), ("b", "c")])
+    assert type(from_networkx(graph).adjacency) is csr_array
+    typed = from_networkx(graph, directed=True).adjacency
+    assert typed.relations["links"].toarray().tolist() == [[0, 1, 0], [0, 0, 1], [0, 0, 0]]
+    assert type(from_networkx(nx.Graph(graph), directed=True).adjacency) is csr_array
+
+
+def test_an_attribute_of_networkx_edges_tells_relations():
+    graph = nx.MultiDiGraph()
+    graph.add_edges_from(
+        [("a", "b", {"kind": "x"}), ("b", "a", {"kind": "y", "weight": 2.0}), ("b", "c", {})]
+    )
+    problem = gssl.read(graph, edge_type="kind", directed=True, relation_weight={"x": 3.0})
+    assert {name: R.toarray().tolist() for name, R in problem.adjacency.relations.items()} == {
+        "other": [[0, 0, 0], [0, 0, 1], [0, 0, 0]],
+        "x": [[0, 1, 0], [0, 0, 0], [0, 0, 0]],
+        "y": [[0, 0, 0], [2, 0, 0], [0, 0, 0]],
+    }
+    assert problem.adjacency.toarray().tolist() == [[0, 3, 0], [3, 0, 1], [0, 1, 0]]
+    with pytest.raises(ValueError, match="no edge of the graph has the attribute 'nope'"):
+        gssl.read(graph, edge_type="nope")
+
+
+WROTE, CITES = np.array([[1, 0], [1, 1], [0, 1]]), np.array([[0, 1], [0, 0]])
+HETERO = {("author", "wrote", "paper"): WROTE, ("paper", "cites", "paper"): CITES}
+
+
+def check_hetero(problem):
+    assert problem.node_ids.tolist() == ["author:0", "author:1", "author:2", "paper:0", "paper:1"]
+    wrote, cites = (problem.adjacency.relations[name].toarray() for name in ("wrote", "cites"))
+    assert wrote[:3, 3:].tolist() == WROTE.tolist()
+    assert wrote[3:, :3].tolist() == WROTE.T.tolist()
+    assert cites[3:, 3:].tolist() == (CITES + CITES.T).tolist()
+    assert cites.sum() == 2
+    X = problem.features.toarray()
+    assert X[:3, 0].tolist() == [1, 2, 5]
+    assert X[3:, 1:].tolist() == [[1, 2], [3, 4]]
+    assert not X[3:, 0].any()
+    assert not X[:3, 1:].any()
+
+
+def test_matrices_between_kinds_of_nodes_become_one_graph():
+    features = {"paper": np.array([[1.0, 2], [3, 4]]), "author": np.array([[1.0], [2], [5]])}
+    problem = from_matrices(HETERO, {"paper": ["x", None]}, features)
+    check_hetero(problem)
+    assert problem.y.tolist() == [None, None, None, "x", None]
+    prepared = gssl.read(HETERO, labels={"paper": ["x", None]}, features=features)
+    assert prepared.features.toarray()[3:, 1:].tolist() == [[-1, -1], [1, 1]]
+    assert prepared.features.toarray()[3:, 0].tolist() == [0, 0]
+    table = pd.DataFrame({"paper": [0, 1], "label": ["a", "b"]})
+    assert gssl.read(HETERO, labels=table).y.tolist() == [None, None, None, "a", "b"]
+    assert gssl.read(HETERO, directed=True).adjacency.relations["wrote"].nnz == WROTE.sum()
+
+
+def test_a_heterogeneous_graph_of_pyg_becomes_one_graph():
+    parts = {key: SimpleNamespace(edge_index=np.array(B.nonzero())) for key, B in HETERO.items()}
+    parts["author"] = SimpleNamespace(x=np.array([[1.0], [2], [5]]))
+    mask = np.array([True, False])
+    parts["paper"] = SimpleNamespace(x=np.array([[1.0, 2], [3, 4]]), y=np.array([7, 8]), train_mask=mask)
+
+    class Hetero:
+        """A stand-in for ``HeteroData``."""
+
+        node_types, edge_types = ("author", "paper"), tuple(HETERO)
+
+        def __getitem__(self, key):
+            return parts[key]
+
+    data = Hetero()
+    problem = from_pyg(data)
+    check_hetero(problem)
+    assert problem.y.tolist() == [None, None, None, 7, None]
+    assert gssl.read(data).y.tolist() == problem.y.tolist()
+    data["author", "wrote", "paper"].edge_index = np.array([[0], [9]])
+    with pytest.raises(ValueError, match=r"'wrote', 'paper'\) is outside 0 to 1"):
+        from_pyg(data)
+
+
+@pytest.mark.parametrize(
+    ("relations", "features", "labels", "message"),
+    [
+        (HETERO | {("paper", "in", "venue"): np.ones((3, 1))}, None, None, "are 3 nodes but .* are 2"),
+        (HETERO, {"paper": np.ones((3, 1))}, None, "the features of 'paper' are 3 nodes"),
+        (HETERO, {"venue": np.ones((3, 1))}, None, "are of no kind of the relations"),
+        (HETERO, {"paper": np.ones(2)}, None, "give a row for each node"),
+        (HETERO, None, {"paper": ["a"]}, "the labels of 'paper' are 1 node but"),
+        (HETERO | {"x": CITES}, None, None, "is named 'x': name all like"),
+    ],
+)
+def test_kinds_of_nodes_that_disagree_are_one_sentence(relations, features, labels, message):
+    with pytest.raises(ValueError, match=message):
+        gssl.read(relations, features=features, labels=labels)

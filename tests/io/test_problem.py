@@ -201,3 +201,33 @@ def test_the_kinds_of_new_nodes_are_kept():
     joined, _ = extend(known, new)
     assert joined.kinds.sides(joined.node_ids).tolist().count(0) == 3
     assert extend(known, from_scipy([[0.0]], node_ids=["z"]))[0].kinds is known.kinds
+
+
+CITES, LIKES = np.array([[0, 1], [0, 0]]), np.array([[0, 2], [2, 0]])
+
+
+def relations(problem):
+    return {name: part.toarray().tolist() for name, part in problem.adjacency.relations.items()}
+
+
+def test_new_links_join_the_relation_of_their_name_and_others_are_one_more():
+    known = from_scipy({"cites": CITES, "likes": LIKES}, node_ids=["a", "b"], directed=True)
+    new = from_scipy({"cites": CITES, "hates": LIKES}, node_ids=["b", "c"], directed=True)
+    problem, positions = extend(known, new)
+    assert positions.tolist() == [1, 2]
+    assert relations(problem) == {
+        "cites": [[0, 1, 0], [0, 0, 1], [0, 0, 0]],
+        "hates": [[0, 0, 0], [0, 0, 2], [0, 2, 0]],
+        "likes": [[0, 2, 0], [2, 0, 0], [0, 0, 0]],
+    }
+    assert problem.adjacency.toarray().tolist() == [[0, 2, 0], [2, 0, 2], [0, 2, 0]]
+
+
+def test_new_links_without_a_relation_are_links_and_a_plain_graph_stays_plain():
+    known = from_scipy({"cites": CITES, "likes": LIKES}, node_ids=["a", "b"], directed=True)
+    plain = from_scipy(LIKES, node_ids=["b", "c"])
+    assert list(extend(known, plain)[0].adjacency.relations) == ["cites", "likes", "links"]
+    assert type(extend(plain, known)[0].adjacency) is csr_array
+    one_way = from_scipy({"cites": CITES}, node_ids=["a", "b"], directed=True)
+    for new in (from_scipy(CITES, node_ids=["b", "c"], directed=True), plain):
+        assert list(extend(one_way, new)[0].adjacency.relations) == ["cites"]

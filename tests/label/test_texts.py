@@ -1,5 +1,7 @@
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
 import pytest
 
 import gssl
@@ -40,3 +42,19 @@ def test_texts_of_users_and_items_with_the_same_id_are_shown():
     problem = gssl.read("e.csv", features="d.csv", text="bio")
     shown = dict(zip(problem.node_ids, read_texts("d.csv", problem), strict=True))
     assert shown == {"user_id:1": "likes one", "3": "likes three", "item_id:1": None, "2": None}
+
+
+def test_texts_of_several_kinds_of_nodes_are_those_of_their_tables(tmp_path):
+    wrote = pd.DataFrame({"author_id": [1, 2], "paper_id": [1, 2]})
+    papers = pd.DataFrame({"id": [1, 2], "abstract": ["cats purr", "cats bark"]})
+    authors = pd.DataFrame({"id": [2, 1], "bio": ["likes dogs", "likes cats"]})
+    np.savez(tmp_path / "more.npz", ids=np.array(["9"]), features=np.ones((1, 2)))
+    features = {"paper": papers, "author": authors}
+    problem = gssl.read(wrote, features=features, text=("abstract", "bio"))
+    texts = read_texts({**features, "more": str(tmp_path / "more.npz")}, problem)
+    assert dict(zip(problem.node_ids, texts, strict=True)) == {
+        "paper_id:1": "cats purr",
+        "paper_id:2": "cats bark",
+        "author_id:1": "likes cats",
+        "author_id:2": "likes dogs",
+    }

@@ -9,11 +9,12 @@ import numpy as np
 
 from gssl.cli.console import Terminal
 from gssl.cli.run import Run
-from gssl.evaluation import graph_health, held_out_if_known
+from gssl.evaluation import graph_health, held_out_if_known, relation_health
+from gssl.graph.adjacency import relations_of
 from gssl.io import write_columns
 from gssl.io.table_writing import check_outputs
 from gssl.methods.regressor import GraphRegressor
-from gssl.report import health_table, suggestion_table
+from gssl.report import health_table, relation_table, suggestion_table
 from gssl.selection import Audit, NumberAudit, SetAudit, audit, learning_curve, suggestions, why
 from gssl.wording import counted
 
@@ -32,6 +33,11 @@ def run_check(run: Run) -> None:
     if not classes:
         health = replace(health, homophily=None, label_counts={})
     terminal.out.print(health_table(health))
+    if relations_of(problem.adjacency):
+        relations = relation_health(problem.adjacency, y)
+        if not classes:
+            relations = [replace(one, homophily=None) for one in relations]
+        terminal.out.print(relation_table(relations))
     if len(health.label_counts) < 2 and classes:
         terminal.say(
             "Without labels of two classes, gssl cannot say whether the graph helps: "

@@ -15,9 +15,13 @@ from gssl.cli.options import (
     THREADS,
     Commands,
     Count,
+    CountOrNamed,
     CountOrTable,
+    Named,
+    RelationWeight,
     UserPath,
     announce,
+    named_tables,
     options,
     set_threads,
 )
@@ -44,8 +48,27 @@ _EMBEDDERS = tuple(sorted(name for name in _METHODS if name not in _CLASSIFIERS)
 # the methods of gssl.scale.estimate
 _PLANNED = ("ggc", "ggcm", "ogc", "ppr", "sgc", "ssgc")
 
+_EDGES = options(
+    click.option(
+        "--edges",
+        type=Named(),
+        metavar="[NAME=]TABLE",
+        multiple=True,
+        help="Two id columns and, optionally, a weight column. Repeated with names, each table is a relation "
+        "(kind of link).",
+    ),
+    click.option("--edge-type", metavar="COLUMN", help="Column of --edges that tells the relation."),
+    click.option("--directed", is_flag=True, help="Links lead from the first end to the second."),
+    click.option(
+        "--relation-weight",
+        type=RelationWeight(),
+        metavar="NAME=W",
+        multiple=True,
+        help="Weight of a relation where all are joined to one graph; may be repeated.",
+    ),
+)
 _GRAPH = options(
-    click.option("--edges", metavar="TABLE", help="Two id columns and, optionally, a weight column."),
+    _EDGES,
     click.option("--graph", metavar="STORE", help="Graph store from gssl graph build, instead of --edges."),
 )
 _LABELS = options(
@@ -66,8 +89,11 @@ _LABELS = options(
 _FEATURES = options(
     click.option(
         "--features",
-        metavar="TABLE",
-        help="Ids with numbers, categories or lists, in a wide or long table; or .npy, .npz.",
+        type=Named(),
+        metavar="[KIND=]TABLE",
+        multiple=True,
+        help="Ids with numbers, categories or lists, in a wide or long table; or .npy, .npz. Repeated with "
+        "names, each table is of one kind of nodes.",
     ),
     click.option(
         "--text",
@@ -189,10 +215,14 @@ def _start(given: dict[str, Any], *, needs_labels: bool = False) -> Any:
     if needs_labels and given["labels"] is None:
         raise ValueError("there are no labels: give --labels, a table with ids and labels.")
     quiet = given.pop("quiet")
-    tables = [given.get(name) for name in ("edges", "graph", "labels", "features")]
+    named = {name: given.get(name, ()) for name in ("edges", "features")}
+    tables = [*(table for _, table in named["edges"]), given.get("graph"), given.get("labels")]
+    tables += [table for _, table in named["features"]]
     if not quiet and any(tables):
         # first, because importing the libraries takes seconds
         announce(tables)
+    given |= {name: named_tables(several, f"--{name}") for name, several in named.items()}
+    given["relation_weight"] = dict(given.pop("relation_weight", ())) or None
     from gssl.cli.console import Terminal
     from gssl.cli.run import Choice, ExecutionOptions, Inputs, Run
 
@@ -265,6 +295,9 @@ def classify(
                     --labels l.csv --out p.csv --report r.html --save m.gssl
       gssl classify --edges e.parquet --features x.npy --labels l.csv --out p.parquet
                     --method ogc --memory 8GB --resume run/
+      gssl classify --edges e.csv --edge-type kind --directed --labels l.csv --out p.csv
+      gssl classify --edges cites=c.csv --edges wrote=w.csv --features paper=p.csv
+                    --features author=a.csv --labels l.csv --out p.csv
     """
     if several:
         named = {
@@ -539,9 +572,7 @@ def graph() -> None:
 
 
 @graph.command()
-@click.option(
-    "--edges", metavar="TABLE", required=True, help="Two id columns and, optionally, a weight column."
-)
+@_EDGES
 @click.option("--nodes", metavar="TABLE", help="Ids of all nodes, in order; the table of features will do.")
 @click.option("--out", type=UserPath(), required=True, help="Folder to create.")
 @click.option(
@@ -550,23 +581,34 @@ def graph() -> None:
 @click.option("--strict", is_flag=True, help="Fail on an edge without an id, instead of skipping it.")
 @options(_NO_HEADER, _EDGE_COLUMNS, _TWO_SIDED, THREADS, QUIET)
 def build(
-    edges: str, out: Path, memory: str, no_header: bool, edge_columns: str, quiet: bool, **given: Any
+    edges: tuple[tuple[str, str], ...],
+    relation_weight: tuple[tuple[str, float], ...],
+    out: Path,
+    memory: str,
+    no_header: bool,
+    edge_columns: str,
+    quiet: bool,
+    **given: Any,
 ) -> None:
     """Build a graph store from edge tables, for the --graph option of other commands.
 
     \b
     Example:
       gssl graph build --edges "links-*.parquet" --out web.graph --memory 4GB
+      gssl graph build --edges links.csv --edge-type kind --directed --out web.graph
       gssl classify --graph web.graph --labels l.csv --method labelpropagation --out p.parquet
     """
     from gssl.cli.console import Terminal
     from gssl.io import build_graph_store
 
+    if not edges:
+        raise ValueError("there is no table of edges: give --edges.")
     terminal = Terminal(quiet)
     with terminal.stage("building"), terminal.step("the graph"):
         store = build_graph_store(
-            edges,
+            named_tables(edges, "--edges"),
             out,
+            relation_weight=dict(relation_weight) or None,
             columns=_split_names(edge_columns) or None,
             header=False if no_header else None,
             memory_budget=memory,
@@ -574,7 +616,8 @@ def build(
         )
     for note in store.notes:
         terminal.note(note)
-    terminal.say(f"{store.n_nodes:,} nodes and {store.n_edges:,} edges: {out}")
+    kinds = f" of {len(store.relations)} relations" if len(store.relations) > 1 else ""
+    terminal.say(f"{store.n_nodes:,} nodes and {store.n_edges:,} edges{kinds}: {out}")
     terminal.finish()
 
 
@@ -587,9 +630,10 @@ def build(
 )
 @click.option(
     "--edges",
-    type=CountOrTable(),
-    metavar="M|TABLE",
-    help="Number of edges, each counted once, or a table of them.",
+    type=CountOrNamed(),
+    metavar="M|[NAME=]TABLE",
+    multiple=True,
+    help="Number of edges, each counted once, or a table of them; repeated with names, of each relation.",
 )
 @click.option("--graph", metavar="STORE", help="Graph store, instead of --edges, on which time is measured.")
 @click.option(
@@ -620,4 +664,9 @@ def plan(workers: int, memory: str, **job: Any) -> None:
     """
     from gssl.cli.plan_command import run_plan
 
+    edges = job.pop("edges")
+    if len(edges) > 1 and any(isinstance(one, int) for one in edges):
+        raise ValueError("--edges is given several times: give one number, or tables with names.")
+    count = edges and isinstance(edges[0], int)
+    job["edges"] = edges[0] if count else named_tables(edges, "--edges")
     run_plan(job, workers, memory)

@@ -1,14 +1,18 @@
 """Option types and groups that commands share, and errors printed as one sentence."""
 
+import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from decimal import Decimal, InvalidOperation
+from glob import has_magic, iglob
 from pathlib import Path
 from typing import Any
 
 import click
 
+# the beginning of an SQL query, in which an equals sign names nothing
+_SPELLED = re.compile(r"\s*\(?\s*(select|with)\s", re.IGNORECASE)
 # larger counts are typos
 _MAX_COUNT = 2**63 - 1
 # characters to print of a table's name, which may be a query
@@ -57,6 +61,63 @@ class CountOrTable(Count):
         except InvalidOperation:
             return text
         return super().convert(value, param, ctx)
+
+
+class Named(click.ParamType[tuple[str, str]]):
+    """A table that may have a name, as in ``cites=links.csv``; the name of a whole file comes first."""
+
+    name = "table"
+
+    def convert(self, value: Any, *_: Any) -> tuple[str, str]:
+        """Return the name, empty if there is none, and the table."""
+        text = str(value)
+        name, mark, table = text.partition("=")
+        if not mark or not name.strip() or not table.strip() or "::" in name or _SPELLED.match(text):
+            return "", text
+        # a file or a folder may have an equals sign in its name
+        path = Path(text.partition("::")[0]).expanduser()
+        whole = path.exists() or (has_magic(text) and any(iglob(str(path), recursive=True)))  # noqa: PTH207
+        return ("", text) if whole else (name.strip(), table)
+
+
+class RelationWeight(click.ParamType[tuple[str, float]]):
+    """A name and a number, as in ``cites=2``."""
+
+    name = "weight"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[str, float]:
+        """Return the name and the number."""
+        name, _, number = str(value).rpartition("=")
+        try:
+            return name.strip(), float(number)
+        except ValueError:
+            self.fail(f"{value!r} is not a name and a number; write cites=2.", param, ctx)
+
+
+class CountOrNamed(CountOrTable):
+    """A whole number, or a table to count that may have a name."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the number, or the name and the table."""
+        count = super().convert(value, param, ctx)
+        return count if isinstance(count, int) else Named().convert(count)
+
+
+def named_tables(given: Sequence[tuple[str, str]], option: str) -> Any:
+    """Return the one table without a name, or a dict of several by name; None if there is none."""
+    if not given:
+        return None
+    names = [name for name, _ in given]
+    if names == [""]:
+        return given[0][1]
+    if "" in names:
+        raise ValueError(f"{option} {given[names.index('')][1]} needs a name: write {option} NAME=TABLE.")
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise ValueError(f"{option} names {twice!r} twice: give each table a name of its own.")
+    return dict(given)
 
 
 def options(*listed: Callable[[Any], Any]) -> Callable[[Any], Any]:

@@ -44,12 +44,13 @@ def measure_method(plan: Estimate, A: csr_array) -> float:
 
 def _counted(options: dict[str, Any], terminal: Terminal) -> dict[str, Any]:
     """Return the options with tables replaced by numbers of nodes, edges and features."""
-    tables = {name: options[name] for name in ("edges", "features") if isinstance(options[name], str)}
+    tables = {name: options[name] for name in ("edges", "features") if isinstance(options[name], str | dict)}
     counts = {}
     if tables:
         with terminal.stage("counting") as stage:
             counts = count_tables(**tables)
-            stage.detail = ", ".join(tables.values())
+            named = [table.values() if isinstance(table, dict) else [table] for table in tables.values()]
+            stage.detail = ", ".join(table for several in named for table in several)
     counts["nodes"] = options["nodes"] or counts.get("nodes")
     if counts["nodes"] is None:
         raise ValueError("the number of nodes is unknown: give --nodes, or a table as --edges.")

@@ -30,7 +30,8 @@ def run_predict(run: Run, path: Path, out: Path, probabilities: bool) -> None:
     inputs.check_features(saved.model, f"{path} learned from features: {advice}")
     problem = run.read(preparation=saved.preparation, known=known)
     with terminal.stage("predicting"), terminal.step(""):
-        names = str(path), str(inputs.features)
+        features = inputs.features
+        names = str(path), " and ".join(features.values()) if isinstance(features, dict) else str(features)
         predictions = predict_new(
             saved.model, problem, known, knn=inputs.knn, strict=inputs.strict, names=names
         )

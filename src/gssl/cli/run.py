@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gssl.cli.console import Terminal
+from gssl.graph.adjacency import relations_of
 from gssl.io import Problem, read
 from gssl.io.atomic import check_writable
 from gssl.methods.base import refuse_if_too_large
@@ -22,10 +23,14 @@ if TYPE_CHECKING:
 class Inputs:
     """The parameters of :func:`gssl.read` that are options; a command may have only some of them."""
 
-    edges: str | None = None
-    features: str | None = None
+    # a table, or tables by the name of their relation or kind of nodes
+    edges: str | dict[str, str] | None = None
+    features: str | dict[str, str] | None = None
     labels: str | None = None
     text: str | Sequence[str] = ()
+    edge_type: str | None = None
+    directed: bool = False
+    relation_weight: dict[str, float] | None = None
     edge_columns: tuple[str, ...] = ()
     label_columns: tuple[str, ...] = ()
     id_column: str | None = None
@@ -42,21 +47,27 @@ class Inputs:
     @property
     def tables(self) -> list[str]:
         """The tables that were given."""
-        given = (self.edges, self.graph, self.features, self.labels, self.nodes)
+        given = (*_each(self.edges), self.graph, *_each(self.features), self.labels, self.nodes)
         return [table for table in given if table is not None]
 
     def sources(self) -> list[str | None]:
         """Return the input files, which no output may overwrite."""
-        npy_ids = None
-        if self.features is not None and self.features.lower().endswith(".npy"):
-            npy_ids = str(Path(self.features).with_suffix(".ids.npy"))
+        features = _each(self.features)
+        arrays = [Path(table) for table in features if table.lower().endswith(".npy")]
+        npy_ids = [str(file.with_suffix(".ids.npy")) for file in arrays]
         store_files = None if self.graph is None else str(Path(self.graph) / "*")
-        return [self.edges, self.features, npy_ids, self.labels, self.nodes, store_files]
+        return [*_each(self.edges), *features, *npy_ids, self.labels, self.nodes, store_files]
 
     def check_features(self, model: Any, message: str) -> None:
         """Raise if a model needs features and there are none."""
         if self.features is None and model.uses_features:
             raise ValueError(message)
+
+
+def _each(tables: str | dict[str, str] | None) -> list[str]:
+    if tables is None:
+        return []
+    return list(tables.values()) if isinstance(tables, dict) else [tables]
 
 
 @dataclass(frozen=True)
@@ -150,6 +161,8 @@ class Run:
         with self.terminal.stage("reading") as stage:
             problem = read(**vars(self.inputs), **options)
             stage.detail = f"{len(problem.node_ids):,} nodes, {problem.adjacency.nnz // 2:,} edges"
+            n_relations = len(relations_of(problem.adjacency))
+            stage.detail += f" of {n_relations} relations" if n_relations > 1 else ""
             if problem.features is not None:
                 stage.detail += f", {problem.features.shape[1]:,} features"
             if problem.given.any():

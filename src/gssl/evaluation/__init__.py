@@ -2,7 +2,7 @@
 
 from gssl.evaluation.comparison import Record, Summary, compare, summarize
 from gssl.evaluation.graph_gain import GraphGain, graph_gain
-from gssl.evaluation.health import Health, graph_health
+from gssl.evaluation.health import Health, RelationHealth, graph_health, relation_health
 from gssl.evaluation.holdout import (
     HeldOut,
     has_cheap_holdout,
@@ -22,6 +22,7 @@ __all__ = [
     "Health",
     "HeldOut",
     "Record",
+    "RelationHealth",
     "Summary",
     "accuracy",
     "compare",
@@ -36,6 +37,7 @@ __all__ = [
     "held_out_if_known",
     "masked_labels",
     "node_map",
+    "relation_health",
     "reliability",
     "summarize",
 ]

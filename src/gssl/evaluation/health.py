@@ -4,8 +4,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.sparse import csr_array
 
-from gssl.graph import clean_adjacency, connected_components
+from gssl.graph import TypedAdjacency, clean_adjacency, connected_components
+from gssl.graph.adjacency import is_directed, relations_of
 from gssl.methods.labels import label_codes
 
 
@@ -67,14 +69,7 @@ def graph_health(adjacency: Any, y: Any, n_features: int | None = None) -> Healt
     component = connected_components(A)
     sizes = np.bincount(component)
     degree = np.diff(A.indptr)
-    known = np.flatnonzero(labelled)
-    source = np.repeat(known, degree[known])
-    # the links of labelled nodes alone: a graph in files may not fit into memory
-    offset = A.indptr[known] - np.cumsum(degree[known]) + degree[known]
-    target = A.indices[np.arange(len(source)) + np.repeat(offset, degree[known])]
-    # each edge is stored in both directions: count it once
-    counted = (source < target) & labelled[target]
-    agree = codes[source[counted]] == codes[target[counted]]
+    agree = _agreeing(A, codes, directed=False)
     reached = np.zeros(len(sizes), dtype=bool)
     reached[component[labelled]] = True
     return Health(
@@ -97,3 +92,81 @@ def graph_health(adjacency: Any, y: Any, n_features: int | None = None) -> Healt
         homophily=float(agree.mean()) if agree.size else None,
         n_labelled_edges=int(agree.size),
     )
+
+
+def _agreeing(A: csr_array, codes: np.ndarray, *, directed: bool) -> np.ndarray:
+    """Return for each link between labelled nodes whether their labels agree."""
+    known, degree = np.flatnonzero(codes >= 0), np.diff(A.indptr)
+    source = np.repeat(known, degree[known])
+    # the links of labelled nodes alone: a graph in files may not fit into memory
+    offset = A.indptr[known] - np.cumsum(degree[known]) + degree[known]
+    target = A.indices[np.arange(len(source)) + np.repeat(offset, degree[known])]
+    counted = codes[target] >= 0
+    if not directed:
+        # each edge is stored in both directions: count it once
+        counted &= source < target
+    return np.asarray(codes[source[counted]] == codes[target[counted]])
+
+
+@dataclass(frozen=True)
+class RelationHealth:
+    """Statistics of one relation of a graph and the labels.
+
+    ``homophily`` is the fraction of the ``n_labelled_links`` links between labelled nodes whose labels agree,
+    and ``reach`` the fraction of the unlabelled nodes that these links alone connect to a label; None
+    without any.
+    """
+
+    name: str
+    directed: bool
+    n_links: int
+    n_nodes: int
+    homophily: float | None
+    n_labelled_links: int
+    reach: float | None
+
+
+def relation_health(adjacency: TypedAdjacency, y: Any) -> list[RelationHealth]:
+    """Compute statistics of every relation of a graph.
+
+    Parameters
+    ----------
+    adjacency : TypedAdjacency of shape (n, n)
+        A graph without relations gives an empty list.
+    y : array-like of shape (n,)
+        Labels; −1, None or NaN where there is none.
+
+    Returns
+    -------
+    list of RelationHealth
+
+    Examples
+    --------
+    >>> from gssl.graph import check_adjacency
+    >>> cites, likes = [[0, 1, 0], [0, 0, 1], [0, 0, 0]], [[0, 1, 0], [1, 0, 0], [0, 0, 0]]
+    >>> A = check_adjacency({"cites": cites, "likes": likes}, directed=True)
+    >>> for relation in relation_health(A, ["a", "a", None]):
+    ...     print(relation.name, relation.directed, relation.n_links, relation.homophily, relation.reach)
+    cites True 2 1.0 1.0
+    likes False 1 1.0 0.0
+    """
+    _, codes = label_codes(y)
+    relations = []
+    for name, relation in relations_of(adjacency).items():
+        directed = is_directed(relation)
+        both = clean_adjacency(relation)[0]
+        health = graph_health(both, y)
+        n_unlabelled = health.n_nodes - health.n_labelled
+        agree = _agreeing(relation, codes, directed=directed)
+        relations.append(
+            RelationHealth(
+                name=name,
+                directed=directed,
+                n_links=int(relation.nnz if directed else relation.nnz // 2),
+                n_nodes=health.n_nodes - health.n_isolated,
+                homophily=float(agree.mean()) if agree.size else None,
+                n_labelled_links=int(agree.size),
+                reach=1.0 - health.n_unreached / n_unlabelled if n_unlabelled else None,
+            )
+        )
+    return relations

@@ -8,10 +8,9 @@ from .feature_reading import read_features as read_features
 from .graph_building import build_graph_store as build_graph_store
 from .graph_store import GraphStore as GraphStore
 from .graph_store import open_graph_store as open_graph_store
-from .interop import from_dgl as from_dgl
 from .interop import from_frames as from_frames
+from .interop import from_matrices as from_matrices
 from .interop import from_networkx as from_networkx
-from .interop import from_pyg as from_pyg
 from .interop import from_scipy as from_scipy
 from .interop import to_networkx as to_networkx
 from .joining import assemble as assemble
@@ -43,3 +42,5 @@ from .set_predictions import list_sets as list_sets
 from .set_predictions import write_sets as write_sets
 from .table_reading import open_table as open_table
 from .table_writing import write_columns as write_columns
+from .tensor_graphs import from_dgl as from_dgl
+from .tensor_graphs import from_pyg as from_pyg

@@ -2,12 +2,11 @@
 
 from typing import Any
 
-from gssl.io.edge_columns import choose_columns, tell_kinds
-from gssl.io.edge_sides import shared_sql, split_sql
+from gssl.io.edge_coding import EdgePart, open_tables
+from gssl.io.edge_sides import EndKinds
 from gssl.io.feature_arrays import ArrayFile
 from gssl.io.feature_reading import open_features
-from gssl.io.table_columns import text_sql
-from gssl.io.table_reading import Table, open_table
+from gssl.io.table_reading import Table
 
 
 def count_tables(edges: Any = None, features: Any = None) -> dict[str, Any]:
@@ -15,7 +14,9 @@ def count_tables(edges: Any = None, features: Any = None) -> dict[str, Any]:
 
     Parameters
     ----------
-    edges, features : path, glob, SQL or data frame, optional
+    edges : path, glob, SQL or data frame, or mapping of str to such, optional
+        Links of several relations are counted in their union.
+    features : path, glob, SQL or data frame, optional
 
     Returns
     -------
@@ -31,17 +32,18 @@ def count_tables(edges: Any = None, features: Any = None) -> dict[str, Any]:
     counts: dict[str, Any] = {}
     named: list[tuple[Table, str]] = []  # tables, and queries of the ids in them
     if edges is not None:
-        table = open_table(edges)
-        ends, weight = choose_columns(table, None)
-        a, b = (text_sql(table, end) for end in ends)
-        rows = f"(SELECT {a} AS a, {b} AS b FROM {table.relation})"
-        if tell_kinds(table, ends):
-            table.execute(f"CREATE TEMP TABLE shared AS {shared_sql(rows)}")
-            rows = split_sql(ends, rows, "shared")
+        parts = [EdgePart(table, None, None) for table in open_tables(edges).values()]
+        tables, several = [part.table for part in parts], len(parts) > 1
+        texts = (part.texts_sql(k if several else None, weighted=False) for k, part in enumerate(parts))
+        rows = f"({' UNION ALL '.join(texts)})"
+        kinds = EndKinds.of(tables, [part.ends for part in parts], None)
+        if kinds.several:
+            tables[0].execute(f"CREATE TEMP TABLE shared AS {kinds.shared_sql(rows)}")
+            rows = kinds.split_sql(rows, "shared")
         pairs = f"SELECT DISTINCT least(a, b), greatest(a, b) FROM {rows} WHERE a <> b"
-        counts["edges"] = table.fetch_row(f"SELECT count(*) FROM ({pairs})")[0]
-        counts["weighted"] = weight is not None
-        named.append((table, f"SELECT unnest([a, b]) AS id FROM {rows}"))
+        counts["edges"] = tables[0].fetch_row(f"SELECT count(*) FROM ({pairs})")[0]
+        counts["weighted"] = any(part.weight is not None for part in parts)
+        named.append((tables[0], f"SELECT unnest([a, b]) AS id FROM {rows}"))
     if features is not None:
         reader = open_features(features)
         if not isinstance(reader, ArrayFile):

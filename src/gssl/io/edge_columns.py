@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 from gssl.io.notations import read_commas
 from gssl.io.table_columns import is_number, leave_out_row_numbers, number_sql, pick_column
@@ -22,6 +23,11 @@ _NOT_WEIGHTS = {
     *("week", "day", "hour", "minute", "second", "seconds", "epoch", "unix", "at", "when", "created"),
     *("updated", "since", "until", "duration", "delay", "latency", "lag", "age", "id", "ids", "uuid", "key"),
     *("index", "idx", "type", "kind", "class", "label", "category", "relation", "rel", "code", "zip"),
+}
+# words in the name of a column that tells the kind of a link
+_LINK_KINDS = {
+    *("type", "types", "kind", "class", "category", "relation", "relationship", "rel", "predicate", "verb"),
+    *("label", "etype", "edgetype", "layer"),
 }
 # words that say nothing about the kind of a node
 _GENERIC = {
@@ -81,8 +87,15 @@ _WORDS = _GENERIC | _ROLES | _RELATIVES | _THINGS.keys()
 _UNIX_TIMES = ((10**8, 10**10), (10**11, 10**13))
 
 
-def choose_columns(table: Table, columns: Sequence[str] | None) -> tuple[tuple[str, str], str | None]:
-    """Return the columns of both ends of an edge, and the weight column or None."""
+def choose_columns(
+    table: Table, columns: Sequence[str] | None, edge_type: str | None = None
+) -> tuple[tuple[str, str], str | None]:
+    """Return the columns of both ends of an edge, and the weight column or None.
+
+    The column ``edge_type`` tells the kind of an edge, and is none of them unless ``columns`` names it.
+    """
+    if edge_type is not None:
+        pick_column(table, edge_type, (), 0)
     if columns is not None:
         if isinstance(columns, str) or len(columns) not in (2, 3):
             raise ValueError(f"edges need two column names, or three with the weight, not {columns!r}.")
@@ -93,8 +106,15 @@ def choose_columns(table: Table, columns: Sequence[str] | None) -> tuple[tuple[s
         leave_out_row_numbers(table)
     lower = {name.lower() for name in table.columns}
     pair = next((pair for pair in _PAIRS if lower.issuperset(pair)), ("", ""))
-    ends = (pick_column(table, None, pair[:1], 0), pick_column(table, None, pair[1:], 1))
-    rest = [name for name in table.columns if name not in ends]
+    if edge_type is not None and edge_type.lower() in pair:
+        raise ValueError(
+            f"{table.name}: column {quoted(edge_type)} is an end of the edges: name another as `edge_type`."
+        )
+    others = replace(
+        table, columns={name: table.columns[name] for name in table.columns if name != edge_type}
+    )
+    ends = (pick_column(others, None, pair[:1], 0), pick_column(others, None, pair[1:], 1))
+    rest = [name for name in others.columns if name not in ends]
     weight = next((name for name in rest if name.lower() in _WEIGHTS), None)
     guessed = rest[0] if weight is None and len(rest) == 1 else None
     read_commas(table, [name for name in (weight, guessed) if name is not None])
@@ -103,7 +123,10 @@ def choose_columns(table: Table, columns: Sequence[str] | None) -> tuple[tuple[s
         ignored = []
         weight = _take_as_weight(table, ends, guessed)
     if ignored:
-        table.notes.append(f"{table.name}: not used: {listed(ignored)}.")
+        unnamed = ignored if table.dialect is not None and not table.dialect.header else []
+        kinds = [name for name in ignored if _LINK_KINDS.intersection(split_words(name))] or unnamed
+        hint = f" (--edge-type {quoted(kinds[0])} tells links of different kinds apart)" if kinds else ""
+        table.notes.append(f"{table.name}: not used: {listed(ignored)}{hint if edge_type is None else ''}.")
     return ends, weight
 
 
@@ -128,6 +151,22 @@ def tell_kinds(table: Table, ends: tuple[str, str]) -> bool | None:
     if None not in things and things[0] != things[1]:
         return True
     return None if table.dialect is None or table.dialect.sure else False
+
+
+def tell_names(name: str, other: str) -> bool | None:
+    """Return True if two columns of different tables name two kinds of nodes, False if one, None if unknown.
+
+    A name without a kind, such as ``source``, may be of any: it is not compared.
+    """
+    if same_kind(name, other):
+        return False
+    things = [_THINGS.get(stem[-1]) for stem, *_ in (_read_name(name), _read_name(other)) if stem]
+    return True if len(things) == 2 and None not in things and things[0] != things[1] else None
+
+
+def names_kind(name: str) -> bool:
+    """Return whether the name of a column tells the kind of its nodes: ``paper_id`` does, ``target`` not."""
+    return bool(_read_name(name)[0])
 
 
 def same_kind(name: str, other: str) -> bool:
@@ -172,6 +211,10 @@ def _take_as_weight(table: Table, ends: tuple[str, str], name: str) -> str | Non
     """Return a column of numbers as the weight, or None if they are times or distances; note which."""
     words = set(split_words(name))
     reason = ""
+    named = ",".join((*ends, name))
+    advice = f"--edge-columns {quoted(named, 100)} uses it"
+    if words & _LINK_KINDS:
+        advice += f", --edge-type {quoted(name)} tells links of different kinds apart"
     if words & _NOT_WEIGHTS and not words & _STRENGTHS:
         reason = "by its name it is a distance, a time or an id"
     elif not words & _STRENGTHS and _are_unix_times(table, name):
@@ -179,10 +222,8 @@ def _take_as_weight(table: Table, ends: tuple[str, str], name: str) -> str | Non
     if not reason:
         table.notes.append(f"{table.name}: column {quoted(name)} is taken as the weight of the edges.")
         return name
-    named = ",".join((*ends, name))
     table.notes.append(
-        f"{table.name}: column {quoted(name)} is not used as a weight, because {reason} (--edge-columns "
-        f"{quoted(named, 100)} uses it)."
+        f"{table.name}: column {quoted(name)} is not used as a weight, because {reason} ({advice})."
     )
     return None
 

@@ -1,14 +1,14 @@
-"""Read edges from a table into memory, and tell what was odd about them."""
+"""Read edges from tables into memory, and tell what was odd about them."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from gssl.io.edge_coding import EdgeCoding
-from gssl.io.table_reading import open_table
-from gssl.wording import counted
+from gssl.graph import check_adjacency
+from gssl.io.edge_coding import EdgeCoding, open_tables
+from gssl.wording import counted, quoted
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,10 +26,20 @@ class Edges:
         The source, for messages.
     notes : list of str
         Irregularities in the table.
-    columns : tuple of two str, or empty
-        The columns of the source and the target.
+    columns : tuple of str
+        The columns of the source and the target; of several tables, those that name a kind of node.
     two_sided : bool
-        Whether these are two kinds of nodes; ids that both have begin with the name of their column.
+        Whether these are different kinds of nodes; ids that several have begin with the name of their column.
+    sides : int8 ndarray of shape (n,) or None
+        For each id the position of its column in ``columns``, −1 if it is in several or in none.
+    relations : int ndarray of shape (m,) or None
+        For each edge the position of its relation in ``relation_names``; None if there is one relation.
+    relation_names : tuple of str
+        Empty if the edges are of one kind without a name.
+    directed : bool
+        Whether edges lead from source to target.
+    relation_weight : mapping of str to float, or None
+        The weights of relations in their union.
     """
 
     ids: np.ndarray
@@ -40,12 +50,20 @@ class Edges:
     notes: list[str] = field(default_factory=list)
     columns: tuple[str, ...] = ()
     two_sided: bool = False
+    sides: np.ndarray | None = None
+    relations: np.ndarray | None = None
+    relation_names: tuple[str, ...] = ()
+    directed: bool = False
+    relation_weight: Mapping[str, float] | None = None
 
 
 def read_edges(
     source: Any,
-    columns: Sequence[str] | None = None,
+    columns: Sequence[str] | Mapping[str, Sequence[str]] | None = None,
     *,
+    edge_type: str | None = None,
+    directed: bool = False,
+    relation_weight: Mapping[str, float] | None = None,
     header: bool | None = None,
     two_sided: bool | None = None,
     strict: bool = False,
@@ -54,18 +72,27 @@ def read_edges(
 
     Parameters
     ----------
-    source : path, glob, SQL or data frame
-        See :func:`gssl.io.open_table`.
-    columns : two or three names, optional
+    source : path, glob, SQL or data frame, or mapping of str to such
+        See :func:`gssl.io.open_table`. A mapping has a table for each relation (kind of link).
+    columns : two or three names, or mapping of str to such, optional
         The columns of the ends and the weight. If None: ``source, target``, ``src, dst``, ``from, to``, else
         the first two; the weight is ``weight``, or the third of three columns if it holds numbers that its
         name and values do not show to be distances, times or ids.
+    edge_type : str, optional
+        The column that tells the relation of each edge; edges without a text there are of the relation
+        ``other``.
+    directed : bool, default=False
+        Whether edges lead from the first end to the second. Otherwise directions are ignored.
+    relation_weight : mapping of str to float, optional
+        The weights of relations in their union, one if not given: see :func:`gssl.graph.check_adjacency`.
     header : bool, optional
         Whether the first line of a text file names the columns; detected if None.
     two_sided : bool, optional
         Whether equal ids in both columns are two nodes, which get the column's name as a prefix, such as
         ``user_id:1`` and ``item_id:1``. If None, the names tell: ``source, target`` or ``node1, node2`` are
-        one kind of node, ``user, item`` two; other names raise an error if the columns share ids.
+        one kind of node, ``user, item`` two; other names raise an error if the columns share ids. The
+        columns of several tables are compared in the same way; ids in columns whose names tell no kind are
+        those of any.
     strict : bool, default=False
         Raise on an edge without an id, instead of skipping it with a note.
 
@@ -78,16 +105,34 @@ def read_edges(
     >>> edges = read_edges("SELECT '007' AS src, '8' AS dst, 0.5 AS weight")
     >>> edges.ids[edges.source].tolist(), edges.ids[edges.target].tolist(), edges.weights.tolist()
     (['007'], ['8'], [0.5])
+    >>> edges = read_edges("SELECT 'a' AS src, 'b' AS dst, 'cites' AS kind", edge_type="kind")
+    >>> edges.relation_names, edges.relations.tolist()
+    (('cites',), [0])
     """
-    table = open_table(source, header=header)
-    coding = EdgeCoding(table, columns, two_sided=two_sided, strict=strict)
+    tables = open_tables(source, header)
+    coding = EdgeCoding(tables, columns, edge_type=edge_type, two_sided=two_sided, strict=strict)
     coding.copy_texts()
     coding.number_nodes()
     coding.number_edges()
+    table, kinds = coding.table, coding.kinds
     ids = table.fetch_columns("SELECT id FROM memory.ids ORDER BY rowid")["id"].astype(object)
     pairs = table.fetch_columns("SELECT * FROM memory.coded WHERE u >= 0")
-    ends, apart = coding.ends, coding.apart is True
-    return Edges(ids, pairs["u"], pairs["v"], pairs.get("weight"), table.name, table.notes, ends, apart)
+    u, v, relations = pairs["u"], pairs["v"], pairs.get("relation")
+    return Edges(
+        ids,
+        u,
+        v,
+        pairs.get("weight"),
+        coding.name,
+        coding.notes,
+        kinds.columns,
+        kinds.several,
+        kinds.sides(len(ids), u, v, relations),
+        relations,
+        coding.relations,
+        directed,
+        relation_weight,
+    )
 
 
 @dataclass(frozen=True)
@@ -132,3 +177,24 @@ class EdgeFacts:
         if self.isolated:
             notes.append(f"{counted(self.isolated, 'node')} without any edge.")
         return notes
+
+
+def check_weights(names: Sequence[str], relation_weight: Mapping[str, float] | None) -> dict[str, float]:
+    """Return the weight of each relation in the union; raise on other names and on invalid weights."""
+    weights = relation_weight or {}
+    link = [[0.0, 1.0], [1.0, 0.0]]
+    try:
+        check_adjacency(dict.fromkeys(names, link), relation_weight=weights, allow_empty=True)
+    except ValueError as error:
+        raise ValueError(str(error).replace("relation_weight", "`relation_weight`")) from error
+    return {name: float(weights.get(name, 1.0)) for name in names}
+
+
+def relation_title(name: str, names: Sequence[str], source: str) -> str:
+    """Return what notes call the edges of a relation."""
+    return f"relation {quoted(name)}" if len(names) > 1 else source
+
+
+def left_out_note(name: str) -> str:
+    """Return the note about a relation without edges between different nodes."""
+    return f"relation {quoted(name)} has no edges between different nodes and is left out."

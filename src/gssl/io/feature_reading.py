@@ -20,6 +20,15 @@ if TYPE_CHECKING:
     from gssl.io.feature_arrays import ArrayFile
 
 
+@dataclass(frozen=True)
+class FeaturePart:
+    """The rows of one kind of nodes among those of several, and the columns that this kind has."""
+
+    kind: str
+    n_rows: int
+    columns: frozenset[str]
+
+
 @dataclass(frozen=True, eq=False)
 class Features:
     """Feature rows of some nodes.
@@ -43,6 +52,8 @@ class Features:
         The name of the column of the ids.
     encoding : Encoding
         How columns that are not numbers were read; :class:`gssl.io.Preparation` keeps it for new tables.
+    parts : tuple of FeaturePart
+        If the rows are those of several kinds of nodes, these kinds in order.
     """
 
     ids: np.ndarray
@@ -53,6 +64,7 @@ class Features:
     kinds: tuple[str, ...] = ()
     id_column: str | None = None
     encoding: Encoding = field(default_factory=Encoding)
+    parts: "tuple[FeaturePart, ...]" = ()
 
 
 def read_features(
@@ -164,7 +176,7 @@ def open_features(
     strict: bool = False,
 ) -> "ArrayFile | LongTable | WideTable":
     """Open features without reading them; see :func:`read_features`."""
-    if isinstance(source, str | Path) and Path(source).suffix.lower() in (".npy", ".npz"):
+    if is_array_file(source):
         from gssl.io.feature_arrays import ArrayFile
 
         if id is not None or text:
@@ -180,6 +192,11 @@ def open_features(
     if long is None:
         return WideTable(table, id, columns, texts, encoding, strict)
     return LongTable(table, *long, strict)
+
+
+def is_array_file(source: Any) -> bool:
+    """Return whether features are a file of arrays, and not a table."""
+    return isinstance(source, str | Path) and Path(source).suffix.lower() in (".npy", ".npz")
 
 
 def text_columns(text: str | Sequence[str] | None) -> tuple[str, ...]:

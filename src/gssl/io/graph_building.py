@@ -5,18 +5,16 @@ DuckDB, which may spill to disk, numbers the ids and sorts the edges as pairs of
 
 import json
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from gssl.io.atomic import whole_folder
-from gssl.io.edge_coding import EdgeCoding
+from gssl.io.edge_coding import EdgeCoding, named_sources, open_tables
 from gssl.io.edge_sides import ambiguous_id_error
-from gssl.io.edge_tables import EdgeFacts
-from gssl.io.graph_store import GraphStore, numbered_rows, open_graph_store, write_manifest
-from gssl.io.pair_merging import GrowingArray, PairMerging, Pairs
+from gssl.io.graph_merging import merge_relations, merge_sorted
+from gssl.io.graph_store import GraphStore, StoredRelation, numbered_rows, open_graph_store, write_manifest
 from gssl.io.table_columns import IDS, missing_id_notes, pick_column, text_sql
 from gssl.io.table_reading import Table, find_files, is_query, open_table, split_inside, sql_string
 from gssl.scale.memory import read_size
@@ -34,8 +32,6 @@ _PER_THREAD = 100 * 10**6
 # the name of the database of a build, and of its file
 _DATABASE = "build"
 _IN_ORDER = "ORDER BY file_row_number"
-# sorted pairs to merge at a time
-_ROWS = 1 << 18
 
 
 def build_graph_store(
@@ -43,7 +39,10 @@ def build_graph_store(
     directory: str | Path,
     *,
     nodes: Any = None,
-    columns: Sequence[str] | None = None,
+    columns: Sequence[str] | Mapping[str, Sequence[str]] | None = None,
+    edge_type: str | None = None,
+    directed: bool = False,
+    relation_weight: Mapping[str, float] | None = None,
     header: bool | None = None,
     two_sided: bool | None = None,
     strict: bool = False,
@@ -58,7 +57,7 @@ def build_graph_store(
 
     Parameters
     ----------
-    edges : path, glob, SQL or data frame
+    edges : path, glob, SQL or data frame, or mapping of str to such
         See :func:`gssl.io.read_edges`.
     directory : path
         The folder to create, atomically. If the process is killed, the same call continues where it
@@ -66,8 +65,11 @@ def build_graph_store(
     nodes : path, glob, SQL or data frame, optional
         A table whose ``id`` column lists all nodes in order, including those without edges. An edge of
         another id is an error.
-    columns : two or three names, optional
+    columns : two or three names, or mapping of str to such, optional
         The columns of the ends and the weight; guessed if None.
+    edge_type, directed, relation_weight : optional
+        The column of the relation, whether links have directions, and weights of relations in the union, as
+        in :func:`gssl.io.read_edges`. The store keeps the relations.
     header : bool, optional
         Whether the first lines of text files name the columns; detected if None.
     two_sided : bool, optional
@@ -100,31 +102,42 @@ def build_graph_store(
     if budget < _LEAST:
         raise ValueError(f"a memory budget of {write_size(budget)} is too small: give at least 400 MB.")
     path = Path(directory).expanduser()
-    mark = _mark(edges, nodes, columns, header, two_sided, strict)
-    with whole_folder(path, mark) as folder:
-        table = open_table(edges, header=header)
+    options: Any = {"edge_type": edge_type, "two_sided": two_sided, "strict": strict}
+    settings = {**options, "header": header, "columns": columns, "directed": directed}
+    settings["relation_weight"] = relation_weight
+    with whole_folder(path, _mark(edges, nodes, settings)) as folder:
+        tables = open_tables(edges, header)
+        table = next(iter(tables.values()))
         # also closed after an error: the database of a build can only be open once
         with closing(table.connection):
             _open_database(table, folder, budget - _BASE, threads)
-            coding = EdgeCoding(table, columns, two_sided=two_sided, strict=strict, database=_DATABASE)
-            if table.relation.startswith("("):
-                # a query may return other rows each time
+            coding = EdgeCoding(tables, columns, **options, database=_DATABASE)
+            if not coding.repeatable:
                 coding.copy_texts()
             n_nodes = _number_nodes(coding, nodes, header, folder)
             coding.number_edges(nodes_listed=nodes is not None)
-            _write_ids(coding, folder)
-            facts = _merge(coding, n_nodes, folder)
+            odd_ids = _write_ids(coding, folder)
+            relations: list[StoredRelation] = []
+            if directed or len(coding.relations) > 1 or relation_weight:
+                facts, notes, relations = merge_relations(
+                    coding, n_nodes, folder, directed=directed, relation_weight=relation_weight
+                )
+            else:
+                facts = merge_sorted(coding, n_nodes, folder)
+                notes = facts.notes(coding.name)
         for file in folder.glob(f"{_DATABASE}.duckdb*"):
             file.unlink()
-        notes = [*table.notes, *facts.notes(table.name)]
-        write_manifest(folder, table.name, facts, notes, coding.ends if coding.split else ())
+        columns_of_kinds = coding.kinds.columns if coding.split else ()
+        notes = [*coding.notes, *odd_ids, *notes]
+        write_manifest(folder, coding.name, facts, notes, columns_of_kinds, relations)
     return open_graph_store(path)
 
 
-def _mark(edges: Any, nodes: Any, columns: Sequence[str] | None, *settings: bool | None) -> str:
+def _mark(edges: Any, nodes: Any, settings: Mapping[str, Any]) -> str:
     """Return a text that identifies the inputs of a store; it is unique if any of them is not a file."""
-    parts: list[Any] = [4, list(columns or ()), *settings]
-    for source in (edges, nodes):
+    tables = named_sources(edges)
+    parts: list[Any] = [5, {name: value and _plain(value) for name, value in settings.items()}, *tables]
+    for source in (*tables.values(), nodes):
         if source is None:
             parts.append(None)
         elif isinstance(source, str | Path) and not is_query(source):
@@ -134,6 +147,10 @@ def _mark(edges: Any, nodes: Any, columns: Sequence[str] | None, *settings: bool
         else:
             parts.append(os.urandom(16).hex())
     return json.dumps(parts)
+
+
+def _plain(value: Any) -> Any:
+    return dict(value) if isinstance(value, Mapping) else value
 
 
 def _open_database(table: Table, folder: Path, memory: int, threads: int | None) -> None:
@@ -170,12 +187,11 @@ def _number_nodes(coding: EdgeCoding, nodes: Any, header: bool | None, folder: P
         node = coding.table.fetch_row(shared)[0]
         if node is not None:
             # it lists all nodes, so that the name of its column cannot tell the kind of one
-            raise ambiguous_id_error(listing.name, node, coding.ends, one_kind=False)
+            raise ambiguous_id_error(listing.name, node, coding.kinds.columns, one_kind=False)
     path.unlink(missing_ok=True)
     if n_nodes > _MOST_NODES:
         raise ValueError(
-            f"{coding.table.name} names {n_nodes:,} nodes, and a graph store holds fewer than 2³¹: split the "
-            "graph."
+            f"{coding.name} names {n_nodes:,} nodes, and a graph store holds fewer than 2³¹: split the graph."
         )
     return n_nodes
 
@@ -193,51 +209,14 @@ def _check_nodes(listing: Table, name: str, path: Path) -> None:
         raise ValueError(f"{listing.name} has more than one row for {quoted(twice[0])}; keep one.")
 
 
-def _write_ids(coding: EdgeCoding, folder: Path) -> None:
-    """Write the ids and, where both kinds of nodes share some, the kind of each; note odd ones."""
+def _write_ids(coding: EdgeCoding, folder: Path) -> list[str]:
+    """Write the ids and, where kinds of nodes share some, the kind of each; return notes about odd ones."""
     table, ids = coding.table, f"{_DATABASE}.ids"
     markers = ", ".join(sql_string(text) for text in MISSING)
     odd = table.fetch_rows(f"SELECT id FROM {ids} WHERE id IN ({markers}) ORDER BY rowid")
-    table.notes += missing_id_notes(table.name, [node for (node,) in odd])
-    sides = ""
-    if coding.split:
-        u, v = (f"rowid IN (SELECT {end} FROM {_DATABASE}.coded)" for end in "uv")
-        sides = f", CASE WHEN {u} THEN 0 WHEN {v} THEN 1 ELSE -1 END::TINYINT AS side"
+    sides = f", {coding.kinds.side_sql(f'{_DATABASE}.coded')} AS side" if coding.split else ""
     table.execute(
         f"COPY (SELECT id{sides} FROM {ids} ORDER BY rowid) TO {sql_string(str(folder / 'ids.parquet'))} "
         "(FORMAT parquet, COMPRESSION zstd)"
     )
-
-
-def _merge(coding: EdgeCoding, n_nodes: int, folder: Path) -> EdgeFacts:
-    """Sort the edges of both directions, and write the arrays of the graph."""
-    table, coded = coding.table, f"{_DATABASE}.coded WHERE u >= 0"
-    zero, weight = ("false", "") if coding.weight is None else ("weight = 0", ", weight")
-    self_loops, zeros = table.fetch_row(
-        f"SELECT count(*) FILTER (u = v AND NOT {zero}), count(*) FILTER ({zero}) FROM {coded}"
-    )
-    weighted = bool(weight) and bool(
-        table.fetch_row(f"SELECT bool_or(weight NOT IN (0, 1)) OR max(weight) <> 1 FROM {coded}")[0]
-    )
-    weight = weight if weighted else ""
-    if not coding.has("sorted"):
-        directions = (
-            f"SELECT ({row}::BIGINT << 32) + ({column}::BIGINT << 1) + {mirrored} AS key{weight} "
-            f"FROM {coded} AND u <> v AND NOT {zero}"
-            for row, column, mirrored in (("u", "v", 0), ("v", "u", 1))
-        )
-        coding.store("sorted", f"{' UNION ALL '.join(directions)} ORDER BY ALL")
-
-    def parts() -> Iterator[Pairs]:
-        count = table.fetch_row(f"SELECT count(*) FROM {_DATABASE}.sorted")[0]
-        for start in range(0, count, _ROWS):
-            part = table.fetch_columns(
-                f"SELECT * FROM {_DATABASE}.sorted WHERE rowid >= {start} AND rowid < {start + _ROWS}"
-            )
-            yield Pairs(part["key"], part.get("weight"))
-
-    merging = PairMerging(n_nodes, weighted)
-    facts = merging.run(parts(), lambda name, dtype: GrowingArray(folder / f"{name}.npy", dtype))
-    if not facts.summed:
-        (folder / "weights.npy").unlink()
-    return replace(facts, self_loops=self_loops, zeros=zeros)
+    return missing_id_notes(coding.name, [node for (node,) in odd])

@@ -61,12 +61,16 @@ def read_graph_file(file: Path, suffix: str, part: str) -> tuple[dict[str, np.nd
         notes.append(
             f"{file}: left out {counted(alone, 'node')} without any edge (--nodes {file} keeps them)."
         )
-    unused = dict.fromkeys(name for _, _, values in edges for name in values if name not in _USED)
+    given = dict.fromkeys(name for _, _, values in edges for name in values if name not in _USED)
+    # texts may be kinds of links
+    texts = [name for name in given if all(isinstance(values.get(name, ""), str) for _, _, values in edges)]
+    unused = [name for name in given if name not in texts]
     if unused:
         notes.append(f"{file}: not used of the edges: {listed(unused)}.")
     columns = {"source": _column(a for a, _, _ in edges), "target": _column(b for _, b, _ in edges)}
     if any("weight" in values for _, _, values in edges):
         columns["weight"] = _column(values.get("weight", 1) for _, _, values in edges)
+    columns |= {name: _column(values.get(name) for _, _, values in edges) for name in texts}
     return columns, notes
 
 

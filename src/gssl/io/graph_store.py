@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
+from gssl.graph import TypedAdjacency
+from gssl.graph.adjacency import declare_directed
 from gssl.graph.simplify import declare_simple
 from gssl.io.edge_sides import NodeKinds
 from gssl.io.edge_tables import EdgeFacts
@@ -18,9 +20,21 @@ from gssl.io.table_reading import Table, connect, sql_path
 from gssl.wording import counted, printable, shortened
 
 _FORMAT = "gssl graph store"
-_VERSION = 1
+# stores with relations have version 2, others 1, which earlier releases of gssl read
+_VERSION = 2
 _MANIFEST = "manifest.json"
 _LONGEST_NOTE = 1000
+
+
+@dataclass(frozen=True)
+class StoredRelation:
+    """A relation of a graph store, whose arrays are in a folder of their own."""
+
+    folder: Path
+    name: str
+    n_edges: int
+    weighted: bool
+    directed: bool
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -36,8 +50,10 @@ class GraphStore:
         Irregularities in the tables it was built from.
     facts : EdgeFacts
         Counts of these irregularities.
-    kind_columns : tuple of two str, or empty
-        The columns of the edges, if these name two kinds of nodes that share ids.
+    kind_columns : tuple of str
+        The columns of the edges, if these name kinds of nodes that share ids.
+    relations : tuple of StoredRelation
+        The relations, if links have several kinds or directions.
     """
 
     directory: Path
@@ -47,32 +63,25 @@ class GraphStore:
     notes: list[str] = field(default_factory=list)
     facts: EdgeFacts = field(default_factory=EdgeFacts)
     kind_columns: tuple[str, ...] = ()
+    relations: tuple[StoredRelation, ...] = ()
 
     @cached_property
     def adjacency(self) -> csr_array:
         """The symmetric adjacency matrix without self-loops; its arrays are read-only memory maps.
 
-        ``indptr`` is always int64 and ``indices`` int32, and an unweighted graph broadcasts a single weight,
-        so the matrix itself takes no memory. SciPy's operations on it may copy the arrays.
+        With relations, it is a :class:`gssl.graph.TypedAdjacency` of such matrices. ``indptr`` is always
+        int64 and ``indices`` int32, and an unweighted graph broadcasts a single weight, so the matrix itself
+        takes no memory. SciPy's operations on it may copy the arrays.
         """
-        indptr, indices = self._map("indptr"), self._map("indices")
-        _check_arrays(indptr, indices, self)
-        A = csr_array((self.n_nodes, self.n_nodes), dtype=np.float64)
-        A.indptr, A.indices = indptr, indices
-        A.data = self._weights() if self.weighted else np.broadcast_to(np.float64(1.0), len(indices))
-        # sorted and merged by the build
-        A.has_canonical_format = True
-        return declare_simple(A)
-
-    def _weights(self) -> np.ndarray:
-        weights = self._map("weights")
-        right = weights.dtype == np.float64 and weights.shape == (2 * self.n_edges,)
-        if not right or not all(bool((np.isfinite(part) & (part > 0)).all()) for part in _parts(weights)):
-            raise ValueError(
-                f"the weights of {self.directory} are not {2 * self.n_edges} positive numbers: build the "
-                "store again."
+        union = declare_simple(map_edges(self.directory, self.n_nodes, self.n_edges, weighted=self.weighted))
+        relations = {}
+        for one in self.relations:
+            about: Any = {"weighted": one.weighted, "directed": one.directed}
+            relation = map_edges(one.folder, self.n_nodes, one.n_edges, **about)
+            relations[one.name] = declare_directed(
+                relation if one.directed else declare_simple(relation), one.directed
             )
-        return weights
+        return TypedAdjacency.of(union, relations) if relations else union
 
     @cached_property
     def node_ids(self) -> np.ndarray:
@@ -82,7 +91,7 @@ class GraphStore:
     @property
     def node_kinds(self) -> NodeKinds | None:
         """The kind of each node that has edges, or None if there is one kind."""
-        if len(self.kind_columns) != 2:
+        if len(self.kind_columns) < 2:
             return None
         sides = self._ids().fetch_columns(f"SELECT side FROM {id_relation(self)} ORDER BY file_row_number")
         return NodeKinds.of(self.kind_columns, self.node_ids, sides["side"])
@@ -113,8 +122,9 @@ class GraphStore:
         return numbers
 
     def __repr__(self) -> str:
-        weighted = ", weighted" if self.weighted else ""
-        return f"GraphStore({self.directory.name!r}, nodes={self.n_nodes}, edges={self.n_edges}{weighted})"
+        facts = ", weighted" if self.weighted else ""
+        facts += f", relations={len(self.relations)}" if self.relations else ""
+        return f"GraphStore({self.directory.name!r}, nodes={self.n_nodes}, edges={self.n_edges}{facts})"
 
     def _ids(self) -> Table:
         table = Table(str(self.directory / "ids.parquet"), {}, id_relation(self), connect())
@@ -126,13 +136,6 @@ class GraphStore:
                 "store again."
             )
         return table
-
-    def _map(self, name: str) -> np.ndarray:
-        path = self.directory / f"{name}.npy"
-        try:
-            return np.asarray(map_npy(path))
-        except ValueError as error:
-            raise ValueError(f"{path} is not a whole NumPy file: build the store again.") from error
 
 
 def open_graph_store(directory: str | Path) -> GraphStore:
@@ -170,6 +173,7 @@ def open_graph_store(directory: str | Path) -> GraphStore:
             [shortened(printable(str(note)), _LONGEST_NOTE) for note in data["notes"]],
             EdgeFacts(**data["facts"]),
             tuple(str(column) for column in data.get("kind_columns", ())),
+            _read_relations(folder, data.get("relations", [])),
         )
     except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
         raise ValueError(
@@ -178,6 +182,27 @@ def open_graph_store(directory: str | Path) -> GraphStore:
     if version > _VERSION:
         raise ValueError(f"{directory} was made by a newer gssl: update gssl or build the store again.")
     return store
+
+
+def _read_relations(folder: Path, listed: list[Any]) -> tuple[StoredRelation, ...]:
+    relations = tuple(
+        StoredRelation(
+            relation_folder(folder, k),
+            str(one["name"]),
+            int(one["edges"]),
+            bool(one["weighted"]),
+            bool(one["directed"]),
+        )
+        for k, one in enumerate(listed)
+    )
+    if len({one.name for one in relations}) < len(relations):
+        raise ValueError
+    return relations
+
+
+def relation_folder(folder: Path, number: int) -> Path:
+    """Return the folder of the arrays of a relation, in that of a store."""
+    return folder / "relations" / str(number)
 
 
 def id_relation(store: GraphStore) -> str:
@@ -191,13 +216,18 @@ def numbered_rows(file: Path) -> str:
 
 
 def write_manifest(
-    folder: Path, name: str, facts: EdgeFacts, notes: list[str], kind_columns: tuple[str, ...]
+    folder: Path,
+    name: str,
+    facts: EdgeFacts,
+    notes: list[str],
+    kind_columns: tuple[str, ...],
+    relations: Sequence[StoredRelation] = (),
 ) -> None:
     """Write the manifest of a store whose arrays are complete."""
     indptr = np.load(folder / "indptr.npy", mmap_mode="r")
     data = {
         "format": _FORMAT,
-        "version": _VERSION,
+        "version": _VERSION if relations else 1,
         "source": name,
         "nodes": len(indptr) - 1,
         "edges": int(indptr[-1]) // 2,
@@ -206,27 +236,64 @@ def write_manifest(
         "notes": notes,
         "kind_columns": kind_columns,
     }
+    if relations:
+        data["relations"] = [
+            {"name": one.name, "edges": one.n_edges, "weighted": one.weighted, "directed": one.directed}
+            for one in relations
+        ]
     text = json.dumps(data, indent=2, ensure_ascii=False)
     (folder / _MANIFEST).write_text(text, encoding="utf-8")
 
 
-def _check_arrays(indptr: np.ndarray, indices: np.ndarray, store: GraphStore) -> None:
-    """Raise on inconsistent arrays, with which the kernels would read out of bounds."""
-    right = (
+def map_edges(
+    folder: Path, n_nodes: int, n_edges: int, *, weighted: bool, directed: bool = False
+) -> csr_array:
+    """Map the arrays of a graph in a folder; raise if they are not those of so many nodes and edges."""
+    n_entries = n_edges if directed else 2 * n_edges
+    indptr, indices = _map(folder, "indptr"), _map(folder, "indices")
+    if not _are_consistent(indptr, indices, n_nodes, n_entries):
+        raise ValueError(
+            f"the arrays of {folder} are not those of {counted(n_nodes, 'node')} and "
+            f"{counted(n_edges, 'edge')}: build the store again."
+        )
+    A = csr_array((n_nodes, n_nodes), dtype=np.float64)
+    A.indptr, A.indices = indptr, indices
+    A.data = _map_weights(folder, n_entries) if weighted else np.broadcast_to(np.float64(1.0), n_entries)
+    # sorted and merged by the build
+    A.has_canonical_format = True
+    return A
+
+
+def _map(folder: Path, name: str) -> np.ndarray:
+    path = folder / f"{name}.npy"
+    try:
+        return np.asarray(map_npy(path))
+    except ValueError as error:
+        raise ValueError(f"{path} is not a whole NumPy file: build the store again.") from error
+
+
+def _map_weights(folder: Path, n_entries: int) -> np.ndarray:
+    weights = _map(folder, "weights")
+    right = weights.dtype == np.float64 and weights.shape == (n_entries,)
+    if not right or not all(bool((np.isfinite(part) & (part > 0)).all()) for part in _parts(weights)):
+        raise ValueError(
+            f"the weights of {folder} are not {n_entries} positive numbers: build the store again."
+        )
+    return weights
+
+
+def _are_consistent(indptr: np.ndarray, indices: np.ndarray, n_nodes: int, n_entries: int) -> bool:
+    """Return whether the arrays are those of a graph; else the kernels would read out of bounds."""
+    return bool(
         indptr.dtype == np.int64
         and indices.dtype == np.int32
-        and indptr.shape == (store.n_nodes + 1,)
-        and indices.shape == (2 * store.n_edges,)
+        and indptr.shape == (n_nodes + 1,)
+        and indices.shape == (n_entries,)
         and indptr[0] == 0
         and indptr[-1] == len(indices)
         and all(bool((np.diff(part) >= 0).all()) for part in _parts(indptr, overlap=1))
-        and all(part.min() >= 0 and part.max() < store.n_nodes for part in _parts(indices))
+        and all(part.min() >= 0 and part.max() < n_nodes for part in _parts(indices))
     )
-    if not right:
-        raise ValueError(
-            f"the arrays of {store.directory} are not those of {counted(store.n_nodes, 'node')} and "
-            f"{counted(store.n_edges, 'edge')}: build the store again."
-        )
 
 
 def _parts(array: np.ndarray, overlap: int = 0, length: int = 1 << 22) -> Any:

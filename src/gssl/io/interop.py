@@ -1,14 +1,18 @@
-"""Convert data frames and graphs of SciPy, NetworkX, PyTorch Geometric and DGL to problems."""
+"""Convert data frames and graphs of SciPy and NetworkX to problems."""
 
 from collections import Counter
-from collections.abc import Sequence
-from operator import index
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from scipy.sparse import coo_array, csr_array, issparse
+from scipy.sparse import block_diag, coo_array, csr_array, issparse
 
-from gssl.graph import check_finite, clean_adjacency
+from gssl.graph import check_adjacency, check_finite, clean_adjacency
+from gssl.graph.adjacency import ONE_KIND, is_directed, relations_of, union_of
+from gssl.graph.simplify import CleaningReport, simplify
+from gssl.io.edge_coding import OTHER
+from gssl.io.edge_sides import NodeKinds
 from gssl.io.edge_tables import read_edges
 from gssl.io.feature_reading import read_features
 from gssl.io.joining import assemble
@@ -17,10 +21,7 @@ from gssl.io.predictions import Predictions, list_predictions
 from gssl.io.problem import Problem
 from gssl.methods.label_sets import UNKNOWN, read_label_sets
 from gssl.methods.regressor import read_numbers
-from gssl.wording import counted, is_missing, is_missing_text
-
-# the kernels index nodes with int32
-_MOST_NODES = 2**31
+from gssl.wording import counted, is_missing, is_missing_text, listed, quoted
 
 
 def from_frames(edges: Any, labels: Any = None, features: Any = None) -> Problem:
@@ -61,13 +62,16 @@ def from_scipy(
     node_ids: Any = None,
     feature_names: Sequence[str] = (),
     answers: Answers = "classes",
+    *,
+    directed: bool = False,
+    relation_weight: Mapping[str, float] | None = None,
 ) -> Problem:
     """Build a problem from an adjacency matrix.
 
     Parameters
     ----------
-    adjacency : sparse matrix of any format, or array-like, shape (n, n)
-        Directions are ignored.
+    adjacency : sparse matrix of any format, or array-like, shape (n, n), or mapping of str to such
+        A mapping has a matrix for each relation (kind of link).
     y : array-like of shape (n,), optional
         Labels; None, NaN, −1, empty text and markers such as ``"NA"`` mean unlabelled. If all are whole
         numbers they become int, otherwise text.
@@ -77,6 +81,10 @@ def from_scipy(
     feature_names : sequence of d str, optional
     answers : {"classes", "numbers", "sets"}, default="classes"
         What ``y`` holds: see :func:`gssl.io.read_labels`. −1 is a number among numbers.
+    directed : bool, default=False
+        Whether entry (u, v) is a link from u to v. Otherwise directions are ignored.
+    relation_weight : mapping of str to float, optional
+        The weights of relations in their union: see :func:`gssl.graph.check_adjacency`.
 
     Returns
     -------
@@ -88,15 +96,8 @@ def from_scipy(
     >>> problem.node_ids.tolist(), problem.y.tolist()
     (['0', '1'], [3, None])
     """
-    cleaned, report = clean_adjacency(adjacency)
+    cleaned, notes = _clean(adjacency, directed, relation_weight)
     n = cleaned.shape[0]
-    two_way = cleaned.nnz // 2 - report.asymmetric
-    notes = [
-        message
-        for message in report.messages()
-        # no note about asymmetry if every edge is stored once, as is common for undirected graphs
-        if two_way or "not symmetric" not in message
-    ]
     isolated = int(np.count_nonzero(np.diff(cleaned.indptr) == 0))
     if isolated:
         notes.append(f"{counted(isolated, 'node')} without any edge")
@@ -108,10 +109,155 @@ def from_scipy(
         matrix = matrix.astype(np.result_type(matrix.dtype, np.float32), copy=False)
     labels = np.full(n, None, dtype=object)
     if y is not None:
-        values = y if answers != "classes" else list(y.tolist() if isinstance(y, np.ndarray) else y)
-        _check_length(len(values), n, "labels")
-        labels[:] = _read_answers(values, answers)
+        _check_length(len(y), n, "labels")
+        labels[:] = _read_answers(y, answers)
     return Problem(_texts(node_ids, n), cleaned, matrix, labels, notes, tuple(feature_names))
+
+
+def _clean(
+    adjacency: Any, directed: bool, relation_weight: Mapping[str, float] | None
+) -> tuple[csr_array, list[str]]:
+    """Return a checked graph, which is plain if all links are of one kind without directions, and notes."""
+    if not directed and not relation_weight and not isinstance(adjacency, Mapping):
+        return _clean_symmetric(adjacency)
+    matrices = adjacency if isinstance(adjacency, Mapping) else {ONE_KIND: adjacency}
+    relations, notes = dict[Any, Any](matrices), list[str]()
+    for name, matrix in matrices.items() if all(isinstance(name, str) for name in matrices) else ():
+        about = f"relation {quoted(name)}: " if len(matrices) > 1 else ""
+        try:
+            if directed:
+                relations[name], *counts = simplify(matrix)
+                messages = CleaningReport(counts[0], counts[1], 0, counts[2]).messages()
+            else:
+                relations[name], messages = _clean_symmetric(matrix)
+        except (TypeError, ValueError) as error:
+            raise type(error)(f"{about}{error}") from error
+        notes += [f"{about}{message}" for message in messages]
+    A = check_adjacency(relations, directed=directed, relation_weight=relation_weight, allow_empty=True)
+    plain = len(relations) == 1 and not is_directed(*relations_of(A).values())
+    return (union_of(A) if plain else A), notes
+
+
+def _clean_symmetric(adjacency: Any) -> tuple[csr_array, list[str]]:
+    cleaned, report = clean_adjacency(adjacency)
+    two_way = cleaned.nnz // 2 - report.asymmetric
+    return cleaned, [
+        message
+        for message in report.messages()
+        # no note about asymmetry if every edge is stored once, as is common for undirected graphs
+        if two_way or "not symmetric" not in message
+    ]
+
+
+def from_matrices(
+    relations: Mapping[tuple[str, str, str], Any],
+    y: Mapping[str, Any] | None = None,
+    features: Mapping[str, Any] | None = None,
+    answers: Answers = "classes",
+    *,
+    directed: bool = False,
+    relation_weight: Mapping[str, float] | None = None,
+) -> Problem:
+    """Build a problem from matrices between kinds of nodes.
+
+    Parameters
+    ----------
+    relations : mapping of tuples of three str to sparse matrices or array-likes
+        The matrix of ``("author", "wrote", "paper")`` has a row for each author and a column for each paper.
+    y : mapping of str to array-like, optional
+        For some kinds a label of each node, missing if unknown: see :func:`from_scipy`.
+    features : mapping of str to sparse matrix or array-like, optional
+        For some kinds a row of features of each node. Kinds have columns of their own, which are zero for
+        nodes of other kinds.
+    answers : {"classes", "numbers", "sets"}, default="classes"
+        What ``y`` holds.
+    directed : bool, default=False
+        Whether links lead from the kind of the rows to that of the columns.
+    relation_weight : mapping of str to float, optional
+        The weights of relations in their union: see :func:`gssl.graph.check_adjacency`.
+
+    Returns
+    -------
+    Problem
+        The ids of nodes are ``"author:0"`` and so on; kinds are in the order in which relations name them.
+
+    Examples
+    --------
+    >>> problem = from_matrices({("author", "wrote", "paper"): [[1, 0], [1, 1]]}, {"paper": ["a", None]})
+    >>> problem.node_ids.tolist(), problem.y.tolist()
+    (['author:0', 'author:1', 'paper:0', 'paper:1'], [None, None, 'a', None])
+    """
+    for key in relations:
+        if not isinstance(key, tuple) or len(key) != 3 or not all(isinstance(part, str) for part in key):
+            raise ValueError(
+                f"a relation is named {key!r}: name all like ('author', 'wrote', 'paper'), or all by a text."
+            )
+    matrices = {key: coo_array(matrix) for key, matrix in relations.items()}
+    sizes = _count_kinds(matrices, features or {}, y or {})
+    start = dict(zip(sizes, np.cumsum([0, *sizes.values()]).tolist(), strict=False))
+    n = sum(sizes.values())
+    middles = Counter(name for _, name, _ in matrices)
+    placed = {
+        name if middles[name] == 1 else f"{one} {name} {other}": coo_array(
+            (matrix.data, (matrix.row + start[one], matrix.col + start[other])), shape=(n, n)
+        )
+        for (one, name, other), matrix in matrices.items()
+    }
+    labels: list[Any] | None = None
+    if y:
+        labels = [None] * n
+        for kind, values in y.items():
+            labels[start[kind] : start[kind] + sizes[kind]] = _read_answers(values, answers)
+    X, names = _join_blocks(features or {}, sizes)
+    ids = [f"{kind}:{k}" for kind, size in sizes.items() for k in range(size)]
+    options: Any = {"directed": directed, "relation_weight": relation_weight}
+    problem = from_scipy(placed, None, X, ids, names, **options)
+    if labels is not None:
+        problem.y[:] = labels
+    if len(sizes) < 2:
+        return problem
+    sides = np.repeat(np.arange(len(sizes)), list(sizes.values()))
+    return replace(problem, kinds=NodeKinds.of(tuple(sizes), problem.node_ids, sides))
+
+
+def _count_kinds(
+    matrices: Mapping[tuple[str, str, str], Any], features: Mapping[str, Any], y: Mapping[str, Any]
+) -> dict[str, int]:
+    """Return the number of nodes of each kind; raise if two sources disagree."""
+    sizes: dict[str, tuple[int, str]] = {}
+    claims = [
+        (kind, size, f"{what} of {key!r}")
+        for key, matrix in matrices.items()
+        for kind, size, what in zip(key[::2], matrix.shape, ("the rows", "the columns"), strict=True)
+    ]
+    claims += [(kind, np.shape(X)[0], f"the features of {kind!r}") for kind, X in features.items()]
+    claims += [(kind, len(values), f"the labels of {kind!r}") for kind, values in y.items()]
+    linked = {kind for key in matrices for kind in key[::2]}
+    for kind, size, source in claims:
+        if kind not in linked:
+            raise ValueError(f"{source} are of no kind of the relations, which are {listed(sorted(linked))}.")
+        known, first = sizes.setdefault(kind, (size, source))
+        if size != known:
+            raise ValueError(
+                f"{source} are {counted(size, 'node')} but {first} are {known:,}: give each kind one number "
+                "of nodes."
+            )
+    return {kind: size for kind, (size, _) in sizes.items()}
+
+
+def _join_blocks(features: Mapping[str, Any], sizes: Mapping[str, int]) -> tuple[Any, list[str]]:
+    """Return the features of all nodes, of which each kind has its own columns, and their names."""
+    given = {kind: X if issparse(X) else np.asarray(X) for kind, X in features.items()}
+    if not given:
+        return None, []
+    for kind, X in given.items():
+        if X.ndim != 2:
+            raise ValueError(f"the features of {kind!r} have shape {X.shape}: give a row for each node.")
+    blocks = [given.get(kind, csr_array((size, 0))) for kind, size in sizes.items()]
+    joined = csr_array(block_diag([csr_array(block) for block in blocks]))
+    names = [f"{kind}[{k}]" for kind in sizes if kind in given for k in range(given[kind].shape[1])]
+    dense = len(given) == 1 and not any(issparse(X) for X in given.values())
+    return joined.toarray() if dense else joined, names
 
 
 def from_networkx(
@@ -119,19 +265,29 @@ def from_networkx(
     label: str = "label",
     features: str | Sequence[str] | None = None,
     weight: str | None = "weight",
+    *,
+    edge_type: str | None = None,
+    directed: bool = False,
+    relation_weight: Mapping[str, float] | None = None,
 ) -> Problem:
     """Build a problem from a NetworkX graph.
 
     Parameters
     ----------
     graph : networkx.Graph, DiGraph, MultiGraph or MultiDiGraph
-        Directions are ignored; weights of parallel edges are summed.
+        Weights of parallel edges are summed.
     label : str, default="label"
         The node attribute of the label; nodes without it are unlabelled.
     features : str or sequence of str, optional
         One node attribute that holds a list of numbers, or several that hold one number each.
     weight : str or None, default="weight"
         The edge attribute of the weight; missing weights are 1.
+    edge_type : str, optional
+        The edge attribute of the relation (kind of link); edges without it are of the relation ``other``.
+    directed : bool, default=False
+        Whether to keep the directions of a directed graph.
+    relation_weight : mapping of str to float, optional
+        The weights of relations in their union: see :func:`gssl.graph.check_adjacency`.
 
     Returns
     -------
@@ -151,7 +307,10 @@ def from_networkx(
     nodes = list(graph)
     if not nodes:
         raise ValueError("the graph has no nodes: give at least one.")
-    directed = nx.to_scipy_sparse_array(graph, nodelist=nodes, weight=weight, dtype=np.float64, format="csr")
+    options: Any = {"nodelist": nodes, "weight": weight, "dtype": np.float64, "format": "csr"}
+    parts = {ONE_KIND: graph} if edge_type is None else _split_edges(graph, edge_type)
+    relations = {name: nx.to_scipy_sparse_array(part, **options) for name, part in parts.items()}
+    links = relations[ONE_KIND] if edge_type is None else relations
     labels = [graph.nodes[node].get(label) for node in nodes]
     matrix: Any = None
     names: tuple[str, ...] = ()
@@ -159,7 +318,23 @@ def from_networkx(
         matrix = np.array([_row(graph, node, features) for node in nodes], dtype=np.float64)
         names = tuple([features] if isinstance(features, str) else features)
         names = names if len(names) == matrix.shape[1] else ()
-    return from_scipy(directed, labels, matrix, nodes, names)
+    about: Any = {"directed": directed, "relation_weight": relation_weight}
+    return from_scipy(links, labels, matrix, nodes, names, **about)
+
+
+def _split_edges(graph: Any, edge_type: str) -> dict[str, Any]:
+    """Return a graph of all nodes for each kind of edges of a NetworkX graph."""
+    parts: dict[str, Any] = {}
+    for *ends, values in graph.edges(data=True):
+        kind = values.get(edge_type)
+        name = OTHER if is_missing(kind) or is_missing_text(str(kind)) else str(kind).strip()
+        if name not in parts:
+            parts[name] = type(graph)()
+            parts[name].add_nodes_from(graph)
+        parts[name].add_edge(*ends, **values)
+    if not any(edge_type in values for *_, values in graph.edges(data=True)):
+        raise ValueError(f"no edge of the graph has the attribute {quoted(edge_type)}: name another.")
+    return parts
 
 
 def to_networkx(problem: Problem, model: Any = None) -> Any:
@@ -214,91 +389,6 @@ def to_networkx(problem: Problem, model: Any = None) -> Any:
     return graph
 
 
-def from_pyg(data: Any, mask: str | None = "train_mask") -> Problem:
-    """Build a problem from a PyTorch Geometric ``Data`` object.
-
-    Parameters
-    ----------
-    data : object with ``edge_index`` and optionally ``x``, ``y``, ``edge_weight``, ``num_nodes`` and masks
-    mask : str or None, default="train_mask"
-        The mask of labelled nodes; labels of other nodes are ignored. All labels are used if None or if
-        there is no such mask.
-
-    Returns
-    -------
-    Problem
-
-    Examples
-    --------
-    >>> from types import SimpleNamespace
-    >>> data = SimpleNamespace(edge_index=np.array([[0, 1], [1, 0]]), y=np.array([5, 6]),
-    ...                        train_mask=np.array([True, False]))
-    >>> from_pyg(data).y.tolist()
-    [5, None]
-    """
-    if getattr(data, "edge_index", None) is None:
-        raise TypeError(f"{type(data).__name__} has no edge_index: give a PyTorch Geometric Data object.")
-    edges = _tensor_array(data.edge_index, "edge_index")
-    if edges.ndim != 2 or edges.shape[0] != 2:
-        raise ValueError(f"edge_index has shape {edges.shape}: it must be 2 × edges.")
-    columns = {name: _optional(data, name) for name in ("x", "y", "edge_weight")}
-    known = None if mask is None else _optional(data, mask)
-    return _tensor_problem(edges, columns, known, getattr(data, "num_nodes", None))
-
-
-def from_dgl(
-    graph: Any,
-    features: str = "feat",
-    label: str = "label",
-    weight: str | None = None,
-    mask: str | None = "train_mask",
-) -> Problem:
-    """Build a problem from a DGL graph.
-
-    Parameters
-    ----------
-    graph : object with ``edges()``, ``num_nodes()``, ``ndata`` and ``edata``
-    features, label : str
-        Keys of ``ndata``; missing ones are ignored.
-    weight : str, optional
-        A key of ``edata``.
-    mask : str or None, default="train_mask"
-        As in :func:`from_pyg`.
-
-    Returns
-    -------
-    Problem
-
-    Examples
-    --------
-    >>> from types import SimpleNamespace
-    >>> graph = SimpleNamespace(edges=lambda: (np.array([0]), np.array([1])), num_nodes=lambda: 2,
-    ...                         ndata={"label": np.array([5, 6])})
-    >>> from_dgl(graph).y.tolist()
-    [5, 6]
-    """
-    if not all(callable(getattr(graph, name, None)) for name in ("edges", "num_nodes")) or not hasattr(
-        graph, "ndata"
-    ):
-        raise TypeError(f"{type(graph).__name__} has no edges(), num_nodes() and ndata: give a DGL graph.")
-    source, target = (_tensor_array(ends, "edges()") for ends in graph.edges())
-    if source.ndim != 1 or source.shape != target.shape:
-        raise ValueError(
-            f"edges() gives sources of shape {source.shape} and targets of shape {target.shape}: give one "
-            "source and one target for each edge."
-        )
-    nodes, links = graph.ndata, getattr(graph, "edata", {})
-    if weight is not None and weight not in links:
-        raise ValueError(f"the graph has no edge data {weight!r}; it has {', '.join(links) or 'none'}.")
-    columns = {
-        "x": _tensor_array(nodes[features], features) if features in nodes else None,
-        "y": _tensor_array(nodes[label], label) if label in nodes else None,
-        "edge_weight": None if weight is None else _tensor_array(links[weight], weight),
-    }
-    known = _tensor_array(nodes[mask], mask) if mask is not None and mask in nodes else None
-    return _tensor_problem(np.stack([source, target]), columns, known, graph.num_nodes())
-
-
 def _read_answers(values: Any, answers: Answers) -> list[Any]:
     """Return labels, numbers or tuples of labels; None where there is none."""
     if answers == "numbers":
@@ -308,7 +398,7 @@ def _read_answers(values: Any, answers: Answers) -> list[Any]:
         known = (cells != UNKNOWN).any(axis=1)
         rows = zip(known, cells, strict=True)
         return [tuple(names[row == 1].tolist()) if some else None for some, row in rows]
-    return _read_labels(list(values))
+    return _read_labels(list(values.tolist() if isinstance(values, np.ndarray) else values))
 
 
 def _read_labels(values: list[Any]) -> list[Any]:
@@ -356,74 +446,3 @@ def _row(graph: Any, node: Any, features: str | Sequence[str]) -> list[float]:
     if isinstance(features, str):
         return [float(value) for value in np.ravel(attributes[features])]
     return [float(attributes[name]) for name in features]
-
-
-def _tensor_problem(
-    edges: np.ndarray, columns: dict[str, np.ndarray | None], known: np.ndarray | None, n_nodes: Any
-) -> Problem:
-    x, y, weights = columns["x"], columns["y"], columns["edge_weight"]
-    if edges.dtype.kind not in "iu":
-        raise ValueError(f"edges are {edges.dtype}: node numbers must be integers, starting at 0.")
-    n = _count_nodes(n_nodes, [part for part in (x, y) if part is not None and part.ndim], edges)
-    if edges.size and not 0 <= edges.min() <= edges.max() < n:
-        raise ValueError(f"a node number of edges is outside 0 to {n - 1}: number the nodes from 0.")
-    values = np.ones(edges.shape[1]) if weights is None else _tensor_weights(weights, edges.shape[1])
-    adjacency = coo_array((values, (edges[0], edges[1])), shape=(n, n))
-    labels = None
-    if y is not None:
-        if y.ndim != 1 and (y.ndim != 2 or y.shape[1] != 1):
-            raise ValueError(f"y has shape {y.shape}: one class per node is needed.")
-        labels = y.reshape(-1).tolist()
-        if known is not None:
-            if known.dtype != np.bool_ or known.shape != (len(labels),):
-                raise ValueError(
-                    f"the mask is {known.dtype} of shape {known.shape}, not true or false per node."
-                )
-            labels = [label if chosen else None for label, chosen in zip(labels, known, strict=True)]
-    return from_scipy(adjacency, labels, x)
-
-
-def _count_nodes(n_nodes: Any, parts: list[np.ndarray], edges: np.ndarray) -> int:
-    if n_nodes is None:
-        n = len(parts[0]) if parts else int(edges.max()) + 1 if edges.size else 0
-    else:
-        try:
-            n = index(n_nodes)
-        except TypeError as error:
-            raise ValueError(f"num_nodes is {n_nodes!r}: give a whole number.") from error
-    if not 0 <= n < _MOST_NODES:
-        raise ValueError(
-            f"there would be {n:,} nodes, and gssl needs fewer than {_MOST_NODES:,}: number nodes from 0 "
-            "without gaps."
-        )
-    return n
-
-
-def _tensor_weights(weights: np.ndarray, n_edges: int) -> np.ndarray:
-    if weights.dtype.kind not in "fiub" or weights.size != n_edges:
-        raise ValueError(
-            f"the weights are {weights.dtype} of shape {weights.shape} for {n_edges} edges: give one number "
-            "for each."
-        )
-    return weights.reshape(-1).astype(np.float64)
-
-
-def _optional(data: Any, name: str) -> np.ndarray | None:
-    value = getattr(data, name, None)
-    return None if value is None else _tensor_array(value, name)
-
-
-def _tensor_array(tensor: Any, name: str) -> np.ndarray:
-    """Convert a tensor of any library to a NumPy array, detached from autograd and on the CPU."""
-    if str(getattr(tensor, "dtype", "")) == "torch.bfloat16":
-        # NumPy has no bfloat16; float32 represents all of its values exactly
-        tensor = tensor.float()
-    try:
-        for step in ("detach", "cpu", "numpy"):
-            if not isinstance(tensor, np.ndarray) and hasattr(tensor, step):
-                tensor = getattr(tensor, step)()
-        return np.asarray(tensor)
-    except (TypeError, ValueError, RuntimeError) as error:
-        raise ValueError(
-            f"{name} cannot be read as an array of numbers: give a dense tensor, or an array."
-        ) from error

@@ -1,14 +1,17 @@
 """Join edges, features and labels of nodes by their ids."""
 
+from dataclasses import replace
 from typing import TypeAlias
 
 import numpy as np
 from scipy.sparse import csr_array, issparse
 
+from gssl.graph import check_adjacency
+from gssl.graph.adjacency import ONE_KIND, TypedAdjacency, is_directed, relations_of, union_of
 from gssl.graph.mapped import mapped_file
-from gssl.graph.simplify import declare_simple
+from gssl.graph.simplify import declare_simple, is_declared
 from gssl.io.edge_sides import NodeKinds
-from gssl.io.edge_tables import Edges
+from gssl.io.edge_tables import EdgeFacts, Edges, check_weights, left_out_note, relation_title
 from gssl.io.feature_blocks import take_rows_or_zeros
 from gssl.io.feature_reading import Features
 from gssl.io.graph_store import GraphStore
@@ -16,7 +19,7 @@ from gssl.io.label_tables import Labels, Nodes
 from gssl.io.pair_merging import merge_edges
 from gssl.io.preparation import Preparation
 from gssl.io.problem import Problem
-from gssl.io.table_columns import missing_id_notes, spelling_hint
+from gssl.io.table_columns import check_distinct, missing_id_notes, spelling_hint
 from gssl.wording import counted, listed
 
 _Part: TypeAlias = Nodes | Features | Edges | Labels
@@ -36,7 +39,8 @@ def assemble(
     The nodes are the ids of all tables: first those of ``nodes``, then those of the features, of the edges
     and of the labels. A node without a row of features gets zeros, and one without edges is isolated; notes
     count both. Missing cells of features are filled with medians. Each row of the edges is one undirected
-    edge, listed in one direction or in both; if the two weights differ, the larger counts.
+    edge, listed in one direction or in both; if the two weights differ, the larger counts. Edges of several
+    relations, or with directions, become a :class:`gssl.graph.TypedAdjacency`.
 
     Parameters
     ----------
@@ -103,6 +107,8 @@ class _Join:
         if kinds is not None:
             self.nodes, features = kinds.resolve(self.nodes), kinds.resolve(features)
             labels = kinds.resolve(labels)
+        elif features is not None and features.parts:
+            check_distinct(features.ids, features.name)
         node_numbers = {}
         for part in (self.nodes, features, edges, labels):
             if part is not None:
@@ -202,21 +208,49 @@ class _Join:
             return _with_isolated(self.store.adjacency, len(self.added))
         if edges is None or numbers is None:
             return csr_array((n, n), dtype=np.float64)
-        u, v = numbers[edges.source], numbers[edges.target]
-        adjacency, facts = merge_edges(u, v, edges.weights, n)
-        self.notes += facts.notes(edges.name)
+        adjacency, notes = merge_relations(edges, numbers, n)
+        self.notes += notes
         return adjacency
 
     def _has(self, ids: list[str]) -> np.ndarray:
         return self._find(np.array(ids, dtype=object)) >= 0
 
 
+def merge_relations(edges: Edges, numbers: np.ndarray, n_nodes: int) -> tuple[csr_array, list[str]]:
+    """Return the graph of edges, given the node number of each id, and notes about what was odd.
+
+    A single relation without directions is a plain graph.
+    """
+    u, v = numbers[edges.source], numbers[edges.target]
+    if not edges.directed and edges.relations is None and not edges.relation_weight:
+        adjacency, facts = merge_edges(u, v, edges.weights, n_nodes)
+        return adjacency, facts.notes(edges.name)
+    notes, names = list[str](), edges.relation_names or (ONE_KIND,)
+    relations: dict[str, csr_array] = {}
+    for k, name in enumerate(names):
+        rows = slice(None) if edges.relations is None else edges.relations == k
+        given = None if edges.weights is None else edges.weights[rows]
+        relation, facts = merge_edges(u[rows], v[rows], given, n_nodes, directed=edges.directed)
+        notes += replace(facts, isolated=0).notes(relation_title(name, names, edges.name))
+        if relation.nnz:
+            relations[name] = relation
+        elif len(names) > 1:
+            notes.append(left_out_note(name))
+    weights = check_weights(names, edges.relation_weight)
+    if not relations:
+        return csr_array((n_nodes, n_nodes), dtype=np.float64), notes
+    weights = {name: weight for name, weight in weights.items() if name in relations}
+    A = check_adjacency(relations, directed=edges.directed, relation_weight=weights, allow_empty=True)
+    isolated = int(np.count_nonzero(np.diff(A.indptr) == 0))
+    notes += EdgeFacts(isolated=isolated).notes(edges.name)
+    plain = len(relations) == 1 and not is_directed(*relations_of(A).values())
+    return (union_of(A) if plain else A), notes
+
+
 def _node_kinds(edges: Edges | None) -> NodeKinds | None:
-    if edges is None or not edges.two_sided:
+    if edges is None or not edges.two_sided or edges.sides is None:
         return None
-    sides = np.zeros(len(edges.ids), np.int8)
-    sides[edges.target] = 1
-    return NodeKinds.of(edges.columns, edges.ids, sides)
+    return NodeKinds.of(edges.columns, edges.ids, edges.sides)
 
 
 def _filled(features: Features | None) -> Features | None:
@@ -233,10 +267,13 @@ def _with_isolated(A: csr_array, count: int) -> csr_array:
     """Append isolated nodes to the graph of a store, whose indices stay in their file."""
     if not count:
         return A
+    if relations := relations_of(A):
+        larger_parts = {name: _with_isolated(relation, count) for name, relation in relations.items()}
+        return TypedAdjacency.of(_with_isolated(union_of(A), count), larger_parts)
     n = A.shape[0] + count
     larger = csr_array((n, n), dtype=A.dtype)
     larger.indptr = np.concatenate([A.indptr, np.full(count, A.indptr[-1], A.indptr.dtype)])
     larger.indptr.flags.writeable = False
     larger.indices, larger.data = A.indices, A.data
     larger.has_canonical_format = True
-    return declare_simple(larger)
+    return declare_simple(larger) if is_declared(A) else larger

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array, triu
 
+from gssl.graph import TypedAdjacency
+from gssl.graph.adjacency import is_directed, relations_of, union_of
 from gssl.graph.mapped import mapped_file
 from gssl.io.edge_sides import NodeKinds
 from gssl.io.model_checks import check_distributions, read_array, read_plain
@@ -19,6 +21,8 @@ from gssl.selection.trial import Member
 from gssl.selection.views import Views
 from gssl.wording import quoted
 
+# kinds of nodes are numbered in a byte
+_MOST_KINDS = 127
 # more members than any average has
 _MOST_MEMBERS = 100
 
@@ -32,27 +36,59 @@ def input_bytes(inputs: Any) -> int:
     """Return the size of features and graph in a file."""
     X, A = inputs.X, inputs.A
     parts = (X.data, X.indices, X.indptr) if hasattr(X, "indptr") else (X,)
-    links = (A.indices.nbytes + A.data.nbytes) // 2 + A.indptr.nbytes
+    links = sum(
+        (graph.indices.nbytes + graph.data.nbytes) // (1 if is_directed(graph) else 2) + graph.indptr.nbytes
+        for graph in (union_of(A), *relations_of(A).values())
+    )
     return int(sum(part.nbytes for part in parts) + links)
 
 
 def pack_graph(A: csr_array) -> dict[str, Any]:
-    """Return the upper triangle of an adjacency; its weights are left out if all are one."""
-    upper = csr_array(triu(A, 1, format="csr"))
-    weights = None if (upper.data == 1.0).all() else upper.data
-    return {"indptr": upper.indptr, "indices": upper.indices, "weights": weights}
+    """Return the upper triangle of an adjacency, whose weights are left out if all are one; and relations.
+
+    Of a relation with directions, all entries are returned.
+    """
+    packed = _pack_links(csr_array(triu(union_of(A), 1, format="csr")))
+    relations = []
+    for name, relation in relations_of(A).items():
+        directed = is_directed(relation)
+        links = relation if directed else csr_array(triu(relation, 1, format="csr"))
+        relations.append({"name": name, "directed": directed, **_pack_links(links)})
+    return packed | ({"relations": relations} if relations else {})
+
+
+def _pack_links(links: csr_array) -> dict[str, Any]:
+    weights = None if (links.data == 1.0).all() else links.data
+    return {"indptr": links.indptr, "indices": links.indices, "weights": weights}
 
 
 def unpack_graph(parts: Any, n: int) -> csr_array:
-    """Return the symmetric adjacency of a packed upper triangle."""
+    """Return the symmetric adjacency of a packed upper triangle, with its relations, all checked."""
+    union = _unpack_links(parts, n)
+    listed = parts.get("relations")
+    if listed is None:
+        return union
+    if not isinstance(listed, list) or not listed or not all(isinstance(one, dict) for one in listed):
+        raise ValueError("the relations of its graph are not described.")
+    relations = {}
+    for one in listed:
+        name, directed = one.get("name"), read_plain("directed", "flag", one.get("directed"))
+        if not isinstance(name, str) or name in relations:
+            raise ValueError("the relations of its graph do not have names of their own.")
+        relations[name] = _unpack_links(one, n, directed=directed)
+    return TypedAdjacency.of(union, relations)
+
+
+def _unpack_links(parts: Any, n: int, *, directed: bool = False) -> csr_array:
     indptr, indices = _array(parts, "indptr", "i"), _array(parts, "indices", "i")
     weighted = parts.get("weights") is not None
     weights = _array(parts, "weights", "f") if weighted else np.ones(len(indices))
-    upper = csr_from_parts(weights, indices, indptr, (n, n))
-    rows = np.repeat(np.arange(n), np.diff(upper.indptr))
-    if (upper.indices <= rows).any() or (upper.data <= 0).any():
+    links = csr_from_parts(weights, indices, indptr, (n, n))
+    rows = np.repeat(np.arange(n), np.diff(links.indptr))
+    wrong = links.indices == rows if directed else links.indices <= rows
+    if wrong.any() or (links.data <= 0).any():
         raise ValueError("the links of its graph are not those between two nodes, each once.")
-    A = csr_array(upper + upper.T)
+    A = links if directed else csr_array(links + links.T)
     A.sort_indices()
     return A
 
@@ -82,7 +118,7 @@ def unpack_texts(parts: Any) -> np.ndarray:
 
 
 def pack_kinds(kinds: NodeKinds | None, ids: np.ndarray) -> dict[str, Any] | None:
-    """Return the columns of two kinds of nodes, and 1 or 2 for each node, 0 if its kind is unknown."""
+    """Return the columns of the kinds of nodes, and the number of its kind for each, 0 if it is unknown."""
     if kinds is None:
         return None
     return {"columns": list(kinds.columns), "sides": (kinds.sides(ids) + 1).astype(np.uint8)}
@@ -95,9 +131,9 @@ def unpack_kinds(parts: Any, ids: np.ndarray) -> NodeKinds | None:
     sides = _array(parts, "sides", "u")
     columns = parts.get("columns")
     texts = isinstance(columns, list) and all(isinstance(column, str) for column in columns)
-    if not texts or len(set(columns)) != 2 or len(columns) != 2:
-        raise ValueError("its two kinds of nodes are not named by two columns.")
-    if len(sides) != len(ids) or sides.max(initial=0) > 2:
+    if not texts or len(set(columns)) < len(columns) or not 2 <= len(columns) <= _MOST_KINDS:
+        raise ValueError("its kinds of nodes are not named by two columns or more.")
+    if len(sides) != len(ids) or sides.max(initial=0) > len(columns):
         raise ValueError("the kinds of its nodes do not fit the rest of the model.")
     return NodeKinds.of(tuple(columns), ids, sides.astype(np.int8) - 1)
 

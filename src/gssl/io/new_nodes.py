@@ -4,11 +4,12 @@ from typing import Any
 
 import numpy as np
 
+from gssl.graph.adjacency import relations_of
 from gssl.graph.mapped import nonzero_rows
 from gssl.io.problem import AnyPredictions, Problem, differing_rows, extend, positions_of, predict_any
 from gssl.io.reading import link_neighbours
 from gssl.scale.progress import note
-from gssl.wording import counted
+from gssl.wording import counted, listed
 
 
 def predict_new(
@@ -110,4 +111,8 @@ def _join_known(
     if n_differ:
         rows = f"{counted(n_differ, 'row')} of {features}"
         note(f"not used, because {model} knows other features of these nodes: {rows}")
-    return extend(known, new)
+    problem, nodes = extend(known, new)
+    strange = [*relations_of(problem.adjacency).keys() - relations_of(known.adjacency).keys()]
+    if strange:
+        note(f"relations that {model} does not know: {listed(sorted(strange))}")
+    return problem, nodes

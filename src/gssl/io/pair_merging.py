@@ -21,6 +21,7 @@ _ROWS = 1 << 17
 class Pairs:
     """A part of the list of pairs, in which every edge occurs twice, once from each end.
 
+    With directions, every edge occurs once, from its source.
     A key is row · 2³² + column · 2 + mirrored, where mirrored is 0 if the table lists the edge from row to
     column, and 1 if it lists the reverse.
     """
@@ -57,6 +58,8 @@ class PairMerging:
         self._held = (np.empty(0, np.int64), np.empty(0))
         self._next_row = 0
         self._linked = self._listed = self._directed = self._two_way = self._differ = 0
+        # whether any edge is listed from both ends
+        self._mirrored = False
         self._summed = False
 
     def run(self, parts: Iterable[Pairs], make_array: "Callable[[str, Any], Any]") -> EdgeFacts:
@@ -77,7 +80,7 @@ class PairMerging:
             duplicates=self._listed - self._directed,
             summed=self._summed,
             two_way=self._two_way,
-            one_way=self._directed - 2 * self._two_way,
+            one_way=self._directed - 2 * self._two_way if self._mirrored else 0,
             differ=self._differ,
             isolated=self.n_nodes - self._linked,
         )
@@ -85,7 +88,9 @@ class PairMerging:
     def _take(self, part: Pairs) -> None:
         if not len(part.key):
             return
-        self._listed += len(part.key) - int(np.count_nonzero(part.key & 1))
+        mirrored = int(np.count_nonzero(part.key & 1))
+        self._mirrored |= bool(mirrored)
+        self._listed += len(part.key) - mirrored
         key = np.concatenate([self._held[0], part.key])
         first = np.r_[True, key[1:] != key[:-1]]
         sums: np.ndarray = np.empty(0)
@@ -137,9 +142,17 @@ class PairMerging:
 
 
 def merge_edges(
-    source: np.ndarray, target: np.ndarray, weights: np.ndarray | None, n_nodes: int
+    source: np.ndarray,
+    target: np.ndarray,
+    weights: np.ndarray | None,
+    n_nodes: int,
+    *,
+    directed: bool = False,
 ) -> tuple[csr_array, EdgeFacts]:
-    """Return the graph of edges between node numbers, without self-loops and zeros, and what was odd."""
+    """Return the graph of edges between node numbers, without self-loops and zeros, and what was odd.
+
+    Unless it is directed, it is symmetric.
+    """
     kept, zeros = source != target, 0
     self_loops = len(kept) - int(np.count_nonzero(kept))
     weighted = weights is not None and bool(((weights != 0) & (weights != 1)).any())
@@ -148,8 +161,12 @@ def merge_edges(
         self_loops = int(np.count_nonzero(~kept & (weights != 0)))
         kept &= weights != 0
     u, v = (ends.astype(np.int64) if kept.all() else ends[kept].astype(np.int64) for ends in (source, target))
-    key = np.concatenate([u << 32 | v << 1, v << 32 | u << 1 | 1])
-    pairs = Pairs(key, np.tile(weights[kept], 2) if weighted and weights is not None else None).sorted()
+    key = u << 32 | v << 1
+    kept_weights = weights[kept] if weighted and weights is not None else None
+    if not directed:
+        key = np.concatenate([key, v << 32 | u << 1 | 1])
+        kept_weights = None if kept_weights is None else np.tile(kept_weights, 2)
+    pairs = Pairs(key, kept_weights).sorted()
     arrays = dict[str, _ArrayInMemory]()
 
     def make_array(name: str, dtype: Any) -> _ArrayInMemory:

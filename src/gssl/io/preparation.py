@@ -2,12 +2,12 @@
 
 import json
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from itertools import count
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csc_array, csr_array, hstack, issparse
+from scipy.sparse import coo_array, csc_array, csr_array, hstack, issparse
 from sklearn.utils.sparsefuncs import inplace_column_scale, mean_variance_axis
 
 from gssl.graph.mapped import mapped_file, release_pages
@@ -92,7 +92,7 @@ class Preparation:
         normalize = "rows" if normalize == "l1" else normalize
         if normalize not in NORMALIZE:
             raise ValueError(f"normalize is {normalize!r}: give one of {', '.join(NORMALIZE)}.")
-        statistics = _Statistics.of(features.matrix)
+        statistics = _Statistics.by_kind(features)
         d = features.matrix.shape[1]
         kinds = features.kinds or ("number",) * d
         shift, scale, row_scaled, notes = _scaling(statistics, np.array(kinds), normalize, features.name)
@@ -134,7 +134,21 @@ class Preparation:
             )
         names = (*self.names, *(f"{self.names[j]}=missing" for j in self.marked))
         kinds = (*self.kinds, *("category" for _ in self.marked))
+        if features.parts:
+            matrix = self._clear_absent(matrix, features)
         return replace(features, matrix=matrix, names=names, kinds=kinds, notes=[*features.notes, *notes])
+
+    def _clear_absent(self, matrix: Any, features: Features) -> Any:
+        """Return prepared features with zeros in the columns that a kind of nodes does not have."""
+        columns = [*self.names, *(self.names[j] for j in self.marked)]
+        entries = coo_array(matrix)
+        part = np.repeat(np.arange(len(features.parts)), [one.n_rows for one in features.parts])
+        has = np.array([[name in one.columns for name in columns] for one in features.parts], dtype=bool)
+        kept = has[part[entries.row], entries.col]
+        cleared = coo_array(
+            (entries.data[kept], (entries.row[kept], entries.col[kept])), shape=matrix.shape
+        ).tocsr()
+        return cleared if issparse(matrix) else cleared.toarray()
 
     def to_json(self) -> str:
         """Return the preparation as JSON."""
@@ -336,6 +350,27 @@ class _Statistics:
     median: np.ndarray
     # the first of the columns that have the same missing cells, if there are any
     marked: tuple[int, ...]
+
+    @classmethod
+    def by_kind(cls, features: Features) -> "_Statistics":
+        """Compute the statistics of features, those of a column from the kinds of nodes that have it."""
+        if not features.parts:
+            return cls.of(features.matrix)
+        has = np.array([[name in one.columns for name in features.names] for one in features.parts])
+        patterns, group = np.unique(has, axis=1, return_inverse=True)
+        d = len(features.names)
+        names = [one.name for one in fields(cls) if one.name != "marked"]
+        joined = {name: np.zeros(d) for name in names}
+        marked: list[int] = []
+        for k, pattern in enumerate(patterns.T):
+            rows = np.flatnonzero(np.repeat(pattern, [one.n_rows for one in features.parts]))
+            columns = np.flatnonzero(group.ravel() == k)
+            of_group = cls.of(features.matrix[rows][:, columns])
+            marked += columns[list(of_group.marked)].tolist()
+            for name in names:
+                joined[name][columns] = getattr(of_group, name)
+        flags = {name: joined[name] > 0 for name in ("negative", "varied")}
+        return cls(**{**joined, **flags}, marked=tuple(sorted(marked)))
 
     @classmethod
     def of(cls, matrix: Any) -> "_Statistics":

@@ -8,6 +8,7 @@ import numpy as np
 from scipy.sparse import coo_array, csr_array, issparse, vstack
 
 from gssl.frames import Backend, html_table, installed_backend
+from gssl.graph.adjacency import ONE_KIND, TypedAdjacency, is_directed, relations_of, union_of
 from gssl.graph.mapped import nonzero_rows
 from gssl.io.edge_sides import NodeKinds
 from gssl.io.number_predictions import NumberPredictions, list_numbers, predict_numbers
@@ -30,7 +31,8 @@ class Problem:
     ----------
     node_ids : object ndarray of str, shape (n,)
     adjacency : csr_array of shape (n, n)
-        Symmetric, without self-loops.
+        Symmetric, without self-loops. Links of several relations, or with directions, are a
+        :class:`gssl.graph.TypedAdjacency`.
     features : csr_array or ndarray of shape (n, d), or None
     y : object ndarray of shape (n,)
         A label or None. Labels from tables are text.
@@ -40,8 +42,8 @@ class Problem:
     preparation : Preparation or None
         How the features were filled and scaled.
     kinds : NodeKinds or None
-        Which node is of which kind, if the columns of the edges name two; its ``resolve`` finds the nodes
-        that another table of labels names.
+        Which node is of which kind, if the columns of the edges name several; its ``resolve`` finds the
+        nodes that another table of labels names.
     frames : str or None
         The library of the data frames that it was read from: "pandas", "polars" or "pyarrow".
     name : str
@@ -66,8 +68,10 @@ class Problem:
 
     def __repr__(self) -> str:
         d = "no" if self.features is None else str(self.features.shape[1])
+        relations = relations_of(self.adjacency)
+        kinds = f"relations={len(relations)}, " if relations else ""
         return (
-            f"Problem(nodes={len(self.node_ids)}, edges={self.adjacency.nnz // 2}, features={d}, "
+            f"Problem(nodes={len(self.node_ids)}, edges={self.adjacency.nnz // 2}, {kinds}features={d}, "
             f"labels={int(self.given.sum())})"
         )
 
@@ -82,7 +86,9 @@ class Problem:
             names, counts = np.unique(flat, return_counts=True)
             classes = html_table({"class": names.tolist(), "labels": counts.tolist()})
         notes = "".join(f"<li>{escape(text)}</li>" for text in self.notes)
-        return f"<p>{escape(repr(self))}</p>{classes if len(names) else ''}<ul>{notes}</ul>"
+        links = {name: count_links(relation) for name, relation in relations_of(self.adjacency).items()}
+        relations = html_table({"relation": list(links), "links": list(links.values())}) if links else ""
+        return f"<p>{escape(repr(self))}</p>{relations}{classes if len(names) else ''}<ul>{notes}</ul>"
 
     def tabulate(self, model: Any) -> Any:
         """Return the predictions of a model for these nodes: see ``model.predictions``."""
@@ -136,7 +142,8 @@ def extend(known: Problem, new: Problem) -> tuple[Problem, np.ndarray]:
     ----------
     known, new : Problem
         In memory, with the same features. If ``new`` has none, its nodes get zeros. Labels of ``new`` are not
-        used.
+        used. If ``known`` has relations, links of ``new`` join those of the same name, and others become one
+        more relation.
 
     Returns
     -------
@@ -159,13 +166,9 @@ def extend(known: Problem, new: Problem) -> tuple[Problem, np.ndarray]:
     fresh = positions < 0
     n_known, n_fresh = len(known.node_ids), int(np.count_nonzero(fresh))
     positions[fresh] = np.arange(n_known, n_known + n_fresh)
-    parts = [
-        coo_array((A.data, (nodes[A.row], nodes[A.col])), shape=(n_known + n_fresh,) * 2).tocsr()
-        for A, nodes in (
-            (known.adjacency.tocoo(), np.arange(n_known)),
-            (new.adjacency.tocoo(), positions),
-        )
-    ]
+    n = n_known + n_fresh
+    adjacency = place_links(known.adjacency, np.arange(n_known), n)
+    adjacency = join_links(adjacency, place_links(_named_as(new, known), positions, n), ONE_KIND)
     X = known.features
     if X is not None:
         empty = csr_array((n_fresh, X.shape[1]), dtype=X.dtype)
@@ -174,12 +177,55 @@ def extend(known: Problem, new: Problem) -> tuple[Problem, np.ndarray]:
     return replace(
         known,
         node_ids=np.concatenate([known.node_ids, new.node_ids[fresh]]),
-        adjacency=csr_array(parts[0].maximum(parts[1])),
+        adjacency=adjacency,
         features=X,
         y=np.concatenate([known.y, np.full(n_fresh, None, dtype=object)]),
         notes=new.notes,
         kinds=new.kinds or known.kinds,
     ), positions
+
+
+def _named_as(new: Problem, known: Problem) -> csr_array:
+    """Return the links of new nodes with relations only if known ones have some.
+
+    Links without a name are of the one relation, if there is one.
+    """
+    names, links = list(relations_of(known.adjacency)), relations_of(new.adjacency)
+    if not names:
+        return union_of(new.adjacency)
+    if len(names) > 1 or (links and list(links) != [ONE_KIND]):
+        return new.adjacency
+    return TypedAdjacency.of(union_of(new.adjacency), {names[0]: links.get(ONE_KIND, new.adjacency)})
+
+
+def place_links(A: csr_array, nodes: np.ndarray, n_nodes: int) -> csr_array:
+    """Return a graph, with its relations, as links between some nodes of a larger one."""
+    if relations := relations_of(A):
+        placed = {name: place_links(relation, nodes, n_nodes) for name, relation in relations.items()}
+        return TypedAdjacency.of(place_links(union_of(A), nodes, n_nodes), placed)
+    entries = A.tocoo()
+    ends = nodes[entries.row], nodes[entries.col]
+    return coo_array((entries.data, ends), shape=(n_nodes, n_nodes)).tocsr()
+
+
+def join_links(A: csr_array, B: csr_array, name: str) -> csr_array:
+    """Join the links of two graphs relation by relation; those of B are of one relation if it has none.
+
+    Where both have a link, the larger weight counts. Without relations in A and B, there are none.
+    """
+    relations = dict(relations_of(A))
+    union = csr_array(union_of(A).maximum(union_of(B)))
+    if not relations:
+        return union
+    for key, other in (relations_of(B) or {name: B}).items():
+        same = relations.get(key)
+        relations[key] = other if same is None else csr_array(same.maximum(other))
+    return TypedAdjacency.of(union, relations)
+
+
+def count_links(relation: csr_array) -> int:
+    """Return the number of links of a relation; without directions, each is stored twice."""
+    return int(relation.nnz if is_directed(relation) else relation.nnz // 2)
 
 
 def positions_of(ids: np.ndarray, problem: Problem) -> np.ndarray:

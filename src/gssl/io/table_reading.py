@@ -74,6 +74,15 @@ class Table:
     folder: RunFolder | None = None
     # only for delimited text
     dialect: Dialect | None = None
+    # only for a data frame: its columns, which are registered in the connection
+    frame: dict[str, np.ndarray] | None = None
+
+    def use_connection(self, connection: Any, frame_name: str) -> None:
+        """Read the table in another connection, in which a data frame has this name."""
+        self.connection = connection
+        if self.frame is not None:
+            self.relation = frame_name
+            connection.register(frame_name, self.frame)
 
     def execute(self, sql: str) -> None:
         """Run SQL without a result."""
@@ -378,6 +387,7 @@ def _open_frame(source: Any) -> Table:
     connection.register("frame", columns)
     table = _described(frame.name, "frame", connection)
     table.notes += notes
+    table.frame = columns
     # as pandas writes them to CSV
     table.truths = ("False", "True")
     return table

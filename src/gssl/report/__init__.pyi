@@ -8,4 +8,5 @@ from .tables import classification_table as classification_table
 from .tables import comparison_table as comparison_table
 from .tables import health_table as health_table
 from .tables import prediction_table as prediction_table
+from .tables import relation_table as relation_table
 from .tables import suggestion_table as suggestion_table

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from rich.table import Table
@@ -12,7 +12,7 @@ from gssl.wording import printable
 
 if TYPE_CHECKING:
     # for type checkers only, to keep commands fast to start
-    from gssl.evaluation import Health, Summary
+    from gssl.evaluation import Health, RelationHealth, Summary
     from gssl.io import Prediction, Predictions
     from gssl.selection import Suggestion
 
@@ -141,6 +141,32 @@ def suggestion_table(rows: Iterable[tuple[str, Suggestion]], title: str) -> Tabl
         table.add_column(heading, overflow="fold")
     for node, suggestion in rows:
         table.add_row(Text(printable(node)), Text(printable(suggestion.why)))
+    return table
+
+
+def relation_table(relations: Sequence[RelationHealth]) -> Table:
+    """Return a rich table of facts about the relations of a graph.
+
+    Parameters
+    ----------
+    relations : sequence of RelationHealth
+
+    Examples
+    --------
+    >>> from gssl.evaluation import RelationHealth
+    >>> relation_table([RelationHealth("cites", True, 3, 4, 0.5, 2, None)]).row_count
+    1
+    """
+    table = Table(title="Relations", title_justify="left")
+    table.add_column("relation", overflow="fold")
+    for heading in ("links", "nodes", "links within a class", "unlabelled nodes reached"):
+        table.add_column(heading, justify="right")
+    for one in relations:
+        share = None if one.homophily is None else f"{100 * one.homophily:.0f} %"
+        within = "unknown" if share is None else f"{share} of {one.n_labelled_links:,}"
+        reach = "none to reach" if one.reach is None else f"{100 * one.reach:.0f} %"
+        links = f"{one.n_links:,}{' directed' if one.directed else ''}"
+        table.add_row(Text(printable(one.name)), links, f"{one.n_nodes:,}", within, reach)
     return table
 
 
