@@ -70,7 +70,7 @@ MUTANTS = [
     Mutant(
         "normalised on one side only",
         "operators/convolution.py",
-        "scale[rows] * A.data[part] * scale[A.indices[part]]",
+        "scale[rows] * A.data[part] * columns[A.indices[part]]",
         "scale[rows] * A.data[part] * scale[rows]",
         ("tests/operators/test_convolution.py",),
     ),
@@ -413,8 +413,8 @@ MUTANTS = [
     Mutant(
         "a directed operator that is its own transpose",
         "selection/candidates.py",
-        "both[TRANSPOSED[kind]]",
-        "both[kind]",
+        "filters[TRANSPOSED[kind]] if directed",
+        "filters[kind] if directed",
         ("tests/operators/test_named.py",),
     ),
     Mutant(

@@ -9,7 +9,7 @@ from gssl.io import from_scipy, load, load_problem, predict_new, save
 from gssl.io.edge_sides import NodeKinds
 from gssl.io.model_data import pack_graph, pack_kinds, unpack_graph, unpack_kinds
 
-NAMES = ["cites", "", "ünï\ud800\n=::relations.0"]
+NAMES = ["cites", ":", "ünï\ud800\n=::relations.0"]
 
 
 def typed(seed=0, n=12):

@@ -21,6 +21,7 @@ OTHERS = {
     "classifier": gssl.LabelSpreading(),
     "decay": 0.4,
     "depth": 1,
+    "directed": "auto",
     "embedder": gssl.NoGraph(),
     "epochs": 3,
     "epsilon": 0.5,

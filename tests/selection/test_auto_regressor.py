@@ -294,7 +294,7 @@ def test_a_graph_without_the_nodes_of_fit_is_refused(drawn, fitted):
 
 
 def test_a_model_of_features_predicts_any_graph(monkeypatch):
-    monkeypatch.setattr("gssl.selection.residuals.REACHES", ())
+    monkeypatch.setattr("gssl.selection.number_search.REACHES", ())
     X, A, _, known = draw(3)
     y, known = 2.0 * X[:, 0] + 1.0, known & (np.arange(len(X)) < 80)
     model = fit(X, y, known, A, depth=2)

@@ -209,7 +209,7 @@ def held_out_accuracy(
     folds = label_folds(codes, n_folds, random_state)
     if adjacency is not None:
         # checked here, so that problems of the graph are reported only once
-        adjacency = check_adjacency(adjacency, directed=model.directed, allow_empty=True)
+        adjacency = check_adjacency(adjacency, directed=getattr(model, "directed", False), allow_empty=True)
 
     predict = partial(_refit_without, model, X, adjacency, classes, codes, {})
     return _hold_out(folds, predict, classes, codes, on_fold)
