@@ -224,6 +224,31 @@ def test_a_run_belongs_to_its_relations(typed, tmp_path):
         gssl.AutoClassifier(depth=2).fit(X, y, adjacency=swapped)
 
 
+@pytest.mark.parametrize("stored", [False, True])
+@pytest.mark.parametrize("answers", ["classes", "numbers", "sets"])
+def test_a_saved_model_reads_the_same_relations(typed, tmp_path, answers, stored):
+    X, relations, y, truth = typed
+    adjacency = {"friends": relations["friends"], "noise": csr_array(np.triu(relations["noise"].toarray()))}
+    known = y != -1
+    given = {
+        "classes": y,
+        "numbers": np.where(known, truth + 0.1 * X[:, 0], np.nan),
+        "sets": np.where(known[:, None], np.eye(3)[truth], np.nan),
+    }[answers]
+    model = (gssl.AutoRegressor if answers == "numbers" else gssl.AutoClassifier)(depth=3, directed=True)
+    model.fit(X, given, adjacency=adjacency)
+    assert model.relations_used
+    gssl.save(model, tmp_path / "m.gssl", problem=stored)
+    loaded = gssl.load(tmp_path / "m.gssl")
+    predict = "predict" if answers == "numbers" else "predict_proba"
+    expected, found = (getattr(one, predict)(X, adjacency=adjacency) for one in (model, loaded))
+    np.testing.assert_allclose(found, expected, atol=1e-6)
+    if stored:
+        again = loaded.update_labels(given)
+        np.testing.assert_allclose(getattr(again, predict)(X, adjacency=adjacency), expected, atol=1e-5)
+        assert again.relations_used == model.relations_used
+
+
 def test_a_copied_or_updated_model_keeps_its_relations(typed):
     X, relations, y, truth = typed
     model = gssl.AutoClassifier(depth=3).fit(X, y, adjacency=relations)
