@@ -33,7 +33,15 @@ SHARE = 1.15
 
 @pytest.mark.parametrize(
     ("size", "n_bytes"),
-    [("4GB", 4 * 10**9), ("1.5 kiB", 1536), (2e6, 2 * 10**6), ("4e9", 4 * 10**9), ("7b", 7), (12, 12)],
+    [
+        ("4GB", 4 * 10**9),
+        ("2kB", 2000),
+        ("1.5 kiB", 1536),
+        (2e6, 2 * 10**6),
+        ("4e9", 4 * 10**9),
+        ("7b", 7),
+        (12, 12),
+    ],
 )
 def test_sizes_are_read(size, n_bytes):
     assert read_size(size) == n_bytes

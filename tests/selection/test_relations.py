@@ -196,12 +196,12 @@ def test_noise_in_many_kinds_promises_nothing():
         truth = rng.integers(0, 3, 500)
         X = rng.normal(size=(500, 8)) + np.eye(8)[truth]
         y = np.where(np.arange(500) < 100, truth, -1)
-        relations = {f"n{k}": random_links(rng, truth, 0.0, 500) for k in range(20)}
+        relations = {f"n{k}": random_links(rng, truth, 0.0, 500) for k in range(30)}
         model = gssl.AutoClassifier(depth=2).fit(X, y, adjacency=relations)
         promised = float(model.explain_.split(" ±")[0])
         gaps.append(promised - 100 * accuracy(model, y, truth))
         claims += "links add" in model.explain_.replace("links add nothing clear", "")
-    assert np.mean(gaps) < 7.0
+    assert np.mean(gaps) < 6.0
     assert claims <= 1
 
 
