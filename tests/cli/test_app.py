@@ -5,7 +5,8 @@ from pathlib import Path
 from click.testing import CliRunner
 
 import gssl
-from gssl.cli.app import _EMBEDDERS, _METHODS, app
+from gssl.cli.app import app
+from gssl.cli.arguments import EMBEDDERS, METHODS
 
 
 def test_the_list_of_commands_cuts_no_sentence_short():
@@ -17,9 +18,9 @@ def test_the_list_of_commands_cuts_no_sentence_short():
 
 def test_the_help_lists_every_method(run):
     text = "".join(run("classify", "--help").stdout.split())
-    assert f"--method[{'|'.join(_METHODS)}]" in text
+    assert f"--method[{'|'.join(METHODS)}]" in text
     assert "Examples:" in text
-    assert f"--method[{'|'.join(_EMBEDDERS)}]" in "".join(run("embed", "--help").stdout.split())
+    assert f"--method[{'|'.join(EMBEDDERS)}]" in "".join(run("embed", "--help").stdout.split())
 
 
 def test_options(spoiled, refused):

@@ -2,7 +2,8 @@ import re
 
 import pytest
 
-from gssl.cli.app import _PLANNED, app
+from gssl.cli.app import app
+from gssl.cli.arguments import PLANNED
 from gssl.scale.estimate import METHODS
 
 PAPERS = ["plan", "--nodes", "111e6", "--edges", "1.6e9", "--features", "128", "--workers", "8"]
@@ -79,7 +80,7 @@ def test_a_plan_that_cannot_be_is_one_sentence_before_anything_is_measured(
 
 
 def test_every_method_that_can_be_planned_is_offered():
-    assert set(_PLANNED) == set(METHODS)
+    assert set(PLANNED) == set(METHODS)
     assert {"graph", "plan"} <= set(app.commands)
 
 

@@ -4,17 +4,17 @@ import numpy as np
 import pytest
 
 import gssl
-from gssl.cli.app import _EMBEDDERS, _METHODS
+from gssl.cli.arguments import EMBEDDERS, METHODS
 from gssl.selection import classifier, embedder
 from gssl.selection.choice import classifier_names, embedder_names
 
 
 def test_every_method_of_the_command_line_has_a_name():
-    assert sorted(_METHODS) == sorted(["auto", *classifier_names()])
-    assert sorted(_EMBEDDERS) == sorted(embedder_names())
+    assert sorted(METHODS) == sorted(["auto", *classifier_names()])
+    assert sorted(EMBEDDERS) == sorted(embedder_names())
 
 
-@pytest.mark.parametrize("method", _METHODS)
+@pytest.mark.parametrize("method", METHODS)
 def test_every_method_classifies(method):
     """Three rings of ten nodes, one per class, with features that tell the classes."""
     codes = np.arange(30) % 3

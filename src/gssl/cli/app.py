@@ -1,7 +1,5 @@
-"""Define the commands and their options; each imports what it needs when run, to keep ``--help`` fast."""
+"""Define the commands; each imports what it needs when run, to keep ``--help`` fast."""
 
-from collections.abc import Callable
-from dataclasses import fields
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -9,6 +7,32 @@ from typing import Any
 import click
 
 import gssl
+from gssl.cli.arguments import (
+    ABSTAIN,
+    DASK,
+    EDGE_COLUMNS,
+    EDGES,
+    EMBEDDERS,
+    FEATURES,
+    GRAPH,
+    LABELS,
+    MEMORY,
+    METHOD,
+    MODEL,
+    NO_HEADER,
+    NUMBERS,
+    OUT,
+    PLANNED,
+    PROBABILITIES,
+    READING,
+    SEED,
+    SEVERAL,
+    TIME_BUDGET,
+    TWO_SIDED,
+    count,
+    split_names,
+    start_run,
+)
 from gssl.cli.options import (
     QUIET,
     RUN_OPTIONS,
@@ -17,230 +41,10 @@ from gssl.cli.options import (
     Count,
     CountOrNamed,
     CountOrTable,
-    Named,
-    RelationWeight,
     UserPath,
-    announce,
     named_tables,
     options,
-    set_threads,
 )
-
-# from a list of names, because importing the methods would make --help slow
-_METHODS = (
-    "auto",
-    *(
-        name.lower()
-        for name in vars(gssl.methods)["__all__"]
-        if name != "EmbeddingClassifier" and not name.endswith("Head")
-    ),
-)
-# tests compare these lists with the classes, which would take long to import
-_CLASSIFIERS = (
-    "auto",
-    "correctandsmooth",
-    "labelpropagation",
-    "labelspreading",
-    "manifoldregularization",
-    "ogc",
-)
-_EMBEDDERS = tuple(sorted(name for name in _METHODS if name not in _CLASSIFIERS))
-# the methods of gssl.scale.estimate
-_PLANNED = ("ggc", "ggcm", "ogc", "ppr", "sgc", "ssgc")
-
-_EDGES = options(
-    click.option(
-        "--edges",
-        type=Named(),
-        metavar="[NAME=]TABLE",
-        multiple=True,
-        help="Two id columns and, optionally, a weight column. Repeated with names, each table is a relation "
-        "(kind of link).",
-    ),
-    click.option("--edge-type", metavar="COLUMN", help="Column of --edges that tells the relation."),
-    click.option("--directed", is_flag=True, help="Links lead from the first end to the second."),
-    click.option(
-        "--relation-weight",
-        type=RelationWeight(),
-        metavar="NAME=W",
-        multiple=True,
-        help="Weight of a relation where all are joined to one graph; may be repeated.",
-    ),
-)
-_GRAPH = options(
-    _EDGES,
-    click.option("--graph", metavar="STORE", help="Graph store from gssl graph build, instead of --edges."),
-)
-_LABELS = options(
-    click.option("--labels", metavar="TABLE", help="Ids and labels; an empty label means unknown."),
-    click.option(
-        "--na",
-        metavar="TEXT",
-        multiple=True,
-        help="A label that means unknown, instead of NA, nan, None, null, ? and -1; may be repeated.",
-    ),
-    click.option(
-        "--label-columns",
-        metavar="ID,LABEL",
-        help="Column names in --labels; guessed by default.",
-        default="",
-    ),
-)
-_FEATURES = options(
-    click.option(
-        "--features",
-        type=Named(),
-        metavar="[KIND=]TABLE",
-        multiple=True,
-        help="Ids with numbers, categories or lists, in a wide or long table; or .npy, .npz. Repeated with "
-        "names, each table is of one kind of nodes.",
-    ),
-    click.option(
-        "--text",
-        metavar="COLUMN",
-        multiple=True,
-        help="Column of the features to encode as text (TF-IDF); may be repeated. Long texts are recognised.",
-    ),
-    click.option(
-        "--knn",
-        type=click.IntRange(min=1),
-        metavar="K",
-        help="Link each node to its K nearest neighbours by features.",
-    ),
-)
-_EDGE_COLUMNS = click.option(
-    "--edge-columns", metavar="A,B[,W]", help="Column names in --edges; guessed by default.", default=""
-)
-_TWO_SIDED = click.option(
-    "--two-sided/--same-nodes",
-    default=None,
-    help="Whether an id in both columns of --edges is two nodes, as of users and items, or one; by "
-    "default, the names of the columns decide.",
-)
-_NO_HEADER = click.option("--no-header", is_flag=True, help="Text files have no header line.")
-_READING = options(
-    click.option(
-        "--nodes", metavar="TABLE", help="Ids of all nodes, in order; taken from the other tables by default."
-    ),
-    click.option(
-        "--strict",
-        is_flag=True,
-        help="Fail on ids that a table lacks, repeated rows, cells that are not numbers and edges without an "
-        "id, instead of filling in or skipping.",
-    ),
-    _NO_HEADER,
-    _EDGE_COLUMNS,
-    _TWO_SIDED,
-    click.option("--id-column", metavar="NAME", help="Id column in --features; guessed by default."),
-    click.option(
-        "--normalize",
-        # "l1" is the former name of "rows"
-        type=click.Choice(["auto", "rows", "columns", "none", "l1"]),
-        metavar="auto|rows|columns|none",
-        default="auto",
-        show_default=True,
-        help="Make rows of features sum to one, or standardise columns; auto: word counts by rows, other "
-        "numbers by columns.",
-    ),
-)
-_MODEL = click.option(
-    "--model",
-    type=UserPath(exists=True),
-    help="Use a model of gssl classify --save, which holds its tables, instead of fitting one.",
-)
-_NUMBERS = click.option(
-    "--numbers",
-    "answers",
-    flag_value="numbers",
-    default="classes",
-    help="The labels are numbers, as for gssl regress.",
-)
-_SEVERAL = click.option(
-    "--several",
-    "answers",
-    flag_value="sets",
-    help="Nodes may have several labels, each in a row of --labels, as for gssl classify --several.",
-)
-_METHOD = click.option("--method", type=click.Choice(_METHODS), default="auto", show_default=True)
-_OUT = click.option("--out", type=UserPath(), required=True, help="Output: .csv, .tsv, .parquet or .jsonl.")
-_ABSTAIN = click.option(
-    "--abstain",
-    type=click.FloatRange(0.0, 1.0),
-    metavar="P",
-    help="Leave the label empty where the confidence is below P.",
-)
-_PROBABILITIES = click.option(
-    "--probabilities", is_flag=True, help="Add a column p_<class> for the probability of each class."
-)
-_TIME_BUDGET = click.option(
-    "--time-budget",
-    type=click.FloatRange(min=0.0),
-    metavar="SECONDS",
-    help="For auto: try no more methods after this time, and predict with those tried.",
-)
-_MEMORY = click.option(
-    "--memory", metavar="SIZE", help="Memory limit for the fit, such as 4GB; the rest goes to disk."
-)
-_DASK = options(
-    click.option(
-        "--dask",
-        metavar="ADDRESS",
-        help="Run on the Dask scheduler at this address, such as tcp://host:8786.",
-    ),
-    click.option("--workers", type=click.IntRange(min=1), metavar="N", help="Run in N local processes."),
-    click.option(
-        "--resume",
-        type=UserPath(),
-        metavar="FOLDER",
-        help="Keep finished work in this folder and continue from it.",
-    ),
-)
-_SEED = click.option(
-    "--seed",
-    type=click.IntRange(0, 2**32 - 1),
-    metavar="S",
-    default=0,
-    show_default=True,
-    help="Random seed of methods that use one, such as ogc; auto needs none.",
-)
-
-
-def _count(name: str, default: int, metavar: str, text: str) -> Callable[[Any], Any]:
-    return click.option(name, type=Count(), default=default, show_default=True, metavar=metavar, help=text)
-
-
-def _start(given: dict[str, Any], *, needs_labels: bool = False) -> Any:
-    """Build a Run from the options that commands share; each is a field of one of its parts."""
-    start = perf_counter()
-    if needs_labels and given["labels"] is None:
-        raise ValueError("there are no labels: give --labels, a table with ids and labels.")
-    quiet = given.pop("quiet")
-    named = {name: given.get(name, ()) for name in ("edges", "features")}
-    tables = [*(table for _, table in named["edges"]), given.get("graph"), given.get("labels")]
-    tables += [table for _, table in named["features"]]
-    if not quiet and any(tables):
-        # first, because importing the libraries takes seconds
-        announce(tables)
-    given |= {name: named_tables(several, f"--{name}") for name, several in named.items()}
-    given["relation_weight"] = dict(given.pop("relation_weight", ())) or None
-    from gssl.cli.console import Terminal
-    from gssl.cli.run import Choice, ExecutionOptions, Inputs, Run
-
-    terminal = Terminal(quiet, given.pop("verbose"), start)
-    set_threads(given.pop("threads"))
-    for name in ("edge_columns", "label_columns"):
-        given[name] = _split_names(given.pop(name, ""))
-    given["header"] = False if given.pop("no_header") else None
-
-    def take(kind: Any) -> Any:
-        return kind(**{field.name: given.pop(field.name) for field in fields(kind) if field.name in given})
-
-    choice, where = take(Choice), take(ExecutionOptions)
-    return Run(Inputs(**given), choice, where, terminal)
-
-
-def _split_names(listed: str) -> tuple[str, ...]:
-    return tuple(part.strip() for part in listed.split(",") if part.strip())
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
@@ -260,7 +64,7 @@ def app() -> None:
 
 
 @app.command()
-@options(_GRAPH, _LABELS, _FEATURES, _METHOD, _OUT)
+@options(GRAPH, LABELS, FEATURES, METHOD, OUT)
 @click.option("--report", type=UserPath(), help="Write an HTML report (needs gssl[report]).")
 @click.option("--save", type=UserPath(), help="Save the model and its data, for --model of other commands.")
 @click.option("--truth", metavar="TABLE", help="True labels for a confusion matrix in the report.")
@@ -274,7 +78,7 @@ def app() -> None:
     is_flag=True,
     help="Nodes may have several labels, each in a row of --labels; the output has p_<label> for each.",
 )
-@options(_ABSTAIN, _PROBABILITIES, _TIME_BUDGET, _MEMORY, _DASK, _READING, _SEED, RUN_OPTIONS)
+@options(ABSTAIN, PROBABILITIES, TIME_BUDGET, MEMORY, DASK, READING, SEED, RUN_OPTIONS)
 def classify(
     out: Path,
     report: Path | None,
@@ -313,16 +117,16 @@ def classify(
             raise ValueError(f"--several cannot be combined with --{other}: leave one out.")
         from gssl.cli.regress import run_classify_sets
 
-        run_classify_sets(_start(given | {"answers": "sets"}, needs_labels=True), out, save)
+        run_classify_sets(start_run(given | {"answers": "sets"}, needs_labels=True), out, save)
         return
-    run = _start(given, needs_labels=True)
+    run = start_run(given, needs_labels=True)
     from gssl.cli.classify import run_classify
 
     run_classify(run, out, report, save, truth, probabilities)
 
 
 @app.command()
-@options(_GRAPH, _LABELS, _FEATURES, _OUT)
+@options(GRAPH, LABELS, FEATURES, OUT)
 @click.option("--report", type=UserPath(), help="Write an HTML report (needs gssl[report]).")
 @click.option("--save", type=UserPath(), help="Save the model and its data, for --model of other commands.")
 @click.option(
@@ -340,7 +144,7 @@ def classify(
     show_default=True,
     help="Predict numbers or their logarithms; auto: whichever suits hidden numbers better.",
 )
-@options(_TIME_BUDGET, _MEMORY, _DASK, _READING, RUN_OPTIONS)
+@options(TIME_BUDGET, MEMORY, DASK, READING, RUN_OPTIONS)
 def regress(out: Path, report: Path | None, save: Path | None, **given: Any) -> None:
     """Predict a number for every node of a graph.
 
@@ -352,14 +156,14 @@ def regress(out: Path, report: Path | None, save: Path | None, **given: Any) -> 
       gssl regress --edges e.csv --labels sales.csv --label-columns shop,sales --out p.csv --interval 0.8
       gssl regress --features houses.csv --knn 10 --labels prices.csv --out p.csv --save m.gssl
     """
-    run = _start(given | {"answers": "numbers"}, needs_labels=True)
+    run = start_run(given | {"answers": "numbers"}, needs_labels=True)
     from gssl.cli.regress import run_regress
 
     run_regress(run, out, report, save)
 
 
 @app.command()
-@options(_GRAPH, _LABELS, _NUMBERS, _SEVERAL, _FEATURES, _METHOD, _MODEL)
+@options(GRAPH, LABELS, NUMBERS, SEVERAL, FEATURES, METHOD, MODEL)
 @click.option("--n", type=click.IntRange(min=1), default=20, show_default=True, help="Number of nodes.")
 @click.option(
     "--target",
@@ -367,8 +171,8 @@ def regress(out: Path, report: Path | None, save: Path | None, **given: Any) -> 
     metavar="PERCENT",
     help="Estimate how many more labels this accuracy needs, such as 85; of numbers, R² in per cent.",
 )
-@_OUT
-@options(_TIME_BUDGET, _MEMORY, _READING, _SEED, RUN_OPTIONS)
+@OUT
+@options(TIME_BUDGET, MEMORY, READING, SEED, RUN_OPTIONS)
 def suggest(model: Path | None, n: int, target: float | None, out: Path, **given: Any) -> None:
     """Suggest nodes to label next.
 
@@ -380,7 +184,7 @@ def suggest(model: Path | None, n: int, target: float | None, out: Path, **given
       gssl suggest --edges e.csv --labels l.csv --features f.parquet --target 85 --out picks.csv
       gssl suggest --model m.gssl --out picks.csv
     """
-    run = _start(given, needs_labels=model is None)
+    run = start_run(given, needs_labels=model is None)
     from gssl.cli.advice import run_suggest
 
     run_suggest(run, out, n, target, model)
@@ -388,7 +192,7 @@ def suggest(model: Path | None, n: int, target: float | None, out: Path, **given
 
 @app.command()
 @click.argument("ids", metavar="ID...", nargs=-1, required=True)
-@options(_GRAPH, _LABELS, _NUMBERS, _FEATURES, _METHOD, _MODEL, _READING, _SEED, RUN_OPTIONS)
+@options(GRAPH, LABELS, NUMBERS, FEATURES, METHOD, MODEL, READING, SEED, RUN_OPTIONS)
 def why(ids: tuple[str, ...], model: Path | None, **given: Any) -> None:
     """Explain the predictions of some nodes.
 
@@ -399,14 +203,14 @@ def why(ids: tuple[str, ...], model: Path | None, **given: Any) -> None:
       gssl why 007 n3 --edges e.csv --labels l.csv --features f.parquet
       gssl why 007 n3 --model m.gssl
     """
-    run = _start(given | {"calibrate": False}, needs_labels=model is None)
+    run = start_run(given | {"calibrate": False}, needs_labels=model is None)
     from gssl.cli.advice import run_why
 
     run_why(run, ids, model)
 
 
 @app.command()
-@options(_GRAPH, _LABELS, _NUMBERS, _SEVERAL, _FEATURES, _METHOD, _MODEL, _OUT, _READING, _SEED, RUN_OPTIONS)
+@options(GRAPH, LABELS, NUMBERS, SEVERAL, FEATURES, METHOD, MODEL, OUT, READING, SEED, RUN_OPTIONS)
 def audit(out: Path, model: Path | None, **given: Any) -> None:
     """Find given labels that look wrong.
 
@@ -417,20 +221,20 @@ def audit(out: Path, model: Path | None, **given: Any) -> None:
       gssl audit --edges e.csv --labels l.csv --features f.parquet --out doubts.csv
       gssl audit --model m.gssl --out doubts.csv
     """
-    run = _start(given, needs_labels=model is None)
+    run = start_run(given, needs_labels=model is None)
     from gssl.cli.advice import run_audit
 
     run_audit(run, out, model)
 
 
 @app.command()
-@options(_GRAPH, _LABELS, _NUMBERS, _FEATURES)
+@options(GRAPH, LABELS, NUMBERS, FEATURES)
 @click.option("--out", type=UserPath(), required=True, help="Labels: .csv, .tsv, .parquet or .jsonl.")
 @click.option(
     "--port", type=click.IntRange(0, 65535), default=0, help="Port of the page; any free port by default."
 )
 @click.option("--browser/--no-browser", default=True, help="Open the page in the browser.")
-@options(_READING, RUN_OPTIONS)
+@options(READING, RUN_OPTIONS)
 def label(out: Path, port: int, browser: bool, **given: Any) -> None:
     """Label nodes in the browser, with classes or numbers.
 
@@ -442,7 +246,7 @@ def label(out: Path, port: int, browser: bool, **given: Any) -> None:
       gssl label --features docs.csv --text abstract --knn 10 --labels l.csv --out labels.csv
       gssl label --edges e.csv --features f.parquet --numbers --out prices.csv
     """
-    run = _start(given)
+    run = start_run(given)
     from gssl.cli.label_command import run_label
 
     run_label(run, out, port, browser)
@@ -450,7 +254,7 @@ def label(out: Path, port: int, browser: bool, **given: Any) -> None:
 
 @app.command()
 @click.option("--model", type=UserPath(exists=True), required=True, help="Model from gssl classify --save.")
-@options(_GRAPH, _FEATURES, _OUT, _ABSTAIN, _PROBABILITIES, _READING, RUN_OPTIONS)
+@options(GRAPH, FEATURES, OUT, ABSTAIN, PROBABILITIES, READING, RUN_OPTIONS)
 def predict(model: Path, out: Path, probabilities: bool, **given: Any) -> None:
     """Label a new graph with a saved model.
 
@@ -459,17 +263,17 @@ def predict(model: Path, out: Path, probabilities: bool, **given: Any) -> None:
       gssl predict --model m.gssl --edges new-e.csv --features new-f.parquet --out p.csv
       gssl predict --model m.gssl --edges new-e.csv --features new-f.parquet --out p.csv --abstain 0.8
     """
-    run = _start(given)
+    run = start_run(given)
     from gssl.cli.predict import run_predict
 
     run_predict(run, model, out, probabilities)
 
 
 @app.command()
-@options(_GRAPH, _FEATURES)
+@options(GRAPH, FEATURES)
 @click.option(
     "--method",
-    type=click.Choice(_EMBEDDERS),
+    type=click.Choice(EMBEDDERS),
     default="ggcm",
     show_default=True,
     help="Embedding method.",
@@ -485,7 +289,7 @@ def predict(model: Path, out: Path, probabilities: bool, **given: Any) -> None:
     help="Reduce wider features to N columns (SVD); all keeps every column.",
 )
 @click.option("--out", type=UserPath(), required=True, help="Output: .parquet, .csv, .tsv, .npy or .npz.")
-@options(_MEMORY, _READING, _SEED, RUN_OPTIONS)
+@options(MEMORY, READING, SEED, RUN_OPTIONS)
 def embed(depth: int | None, dimensions: str, out: Path, **given: Any) -> None:
     """Compute an embedding of every node, without labels.
 
@@ -493,14 +297,14 @@ def embed(depth: int | None, dimensions: str, out: Path, **given: Any) -> None:
     Example:
       gssl embed --edges e.csv --features f.parquet --out u.parquet
     """
-    run = _start(given)
+    run = start_run(given)
     from gssl.cli.predict import run_embed
 
     run_embed(run, out, depth, dimensions)
 
 
 @app.command()
-@options(_GRAPH, _LABELS, _NUMBERS, _SEVERAL, _FEATURES, _TIME_BUDGET, _MEMORY, _READING, RUN_OPTIONS)
+@options(GRAPH, LABELS, NUMBERS, SEVERAL, FEATURES, TIME_BUDGET, MEMORY, READING, RUN_OPTIONS)
 def check(**given: Any) -> None:
     """Check a graph, and say whether it helps.
 
@@ -510,7 +314,7 @@ def check(**given: Any) -> None:
     Example:
       gssl check --edges e.csv --labels l.csv --features f.parquet
     """
-    run = _start(given)
+    run = start_run(given)
     from gssl.cli.advice import run_check
 
     run_check(run)
@@ -525,7 +329,7 @@ def check(**given: Any) -> None:
     show_default=True,
     help="Number of random draws of labels.",
 )
-@_SEED
+@SEED
 def demo(out: Path, draws: int, seed: int) -> None:
     """Classify the papers of Cora, a citation graph.
 
@@ -572,14 +376,14 @@ def graph() -> None:
 
 
 @graph.command()
-@_EDGES
+@EDGES
 @click.option("--nodes", metavar="TABLE", help="Ids of all nodes, in order; the table of features will do.")
 @click.option("--out", type=UserPath(), required=True, help="Folder to create.")
 @click.option(
     "--memory", metavar="SIZE", default="2GB", show_default=True, help="Memory limit for the build."
 )
 @click.option("--strict", is_flag=True, help="Fail on an edge without an id, instead of skipping it.")
-@options(_NO_HEADER, _EDGE_COLUMNS, _TWO_SIDED, THREADS, QUIET)
+@options(NO_HEADER, EDGE_COLUMNS, TWO_SIDED, THREADS, QUIET)
 def build(
     edges: tuple[tuple[str, str], ...],
     relation_weight: tuple[tuple[str, float], ...],
@@ -609,7 +413,7 @@ def build(
             named_tables(edges, "--edges"),
             out,
             relation_weight=dict(relation_weight) or None,
-            columns=_split_names(edge_columns) or None,
+            columns=split_names(edge_columns) or None,
             header=False if no_header else None,
             memory_budget=memory,
             **given,
@@ -643,11 +447,11 @@ def build(
     metavar="D|TABLE",
     help="Number of features, in single precision, or a table of them.",
 )
-@_count("--depth", 16, "K", "Number of iterations.")
-@_count("--classes", 40, "C", "Number of classes, for ogc.")
-@_count("--workers", 1, "P", "Number of workers, at most D.")
+@count("--depth", 16, "K", "Number of iterations.")
+@count("--classes", 40, "C", "Number of classes, for ogc.")
+@count("--workers", 1, "P", "Number of workers, at most D.")
 @click.option("--memory", default="16GB", show_default=True, metavar="SIZE", help="Memory of each worker.")
-@click.option("--method", type=click.Choice(_PLANNED), default="ggcm", show_default=True)
+@click.option("--method", type=click.Choice(PLANNED), default="ggcm", show_default=True)
 @click.option("--weighted", is_flag=True, help="Edges have weights.")
 def plan(workers: int, memory: str, **job: Any) -> None:
     """Estimate the memory and disk space of a run.

@@ -37,7 +37,7 @@ class EndKinds:
     def of(
         cls, tables: Sequence[Table], pairs: Sequence[tuple[str, str]], two_sided: bool | None
     ) -> "EndKinds":
-        """Tell the kinds by the names of the columns of each table."""
+        """Return the kinds by the names of the columns of each table."""
         if len(tables) == 1:
             apart = tell_kinds(tables[0], pairs[0]) if two_sided is None else two_sided
             return cls(pairs[0], ((0, 1),), {(0, 1): apart})
