@@ -57,7 +57,8 @@ def test_the_steps_of_the_page_make_it_a_method_of_the_package(tmp_path):
         names.write("from .katz import Katz as Katz\n")
     # no fits here, because the copy has no compiled kernels yet; they are tested above
     code = (
-        "import gssl; from gssl.cli import arguments; from gssl.selection import choice; print(gssl.__file__)\n"
+        "import gssl; print(gssl.__file__)\n"
+        "from gssl.cli import arguments; from gssl.selection import choice\n"
         "print(gssl.Katz(discount=0.6), gssl.Katz.__module__, 'Katz' in gssl.__all__)\n"
         "print('katz' in arguments.METHODS, 'katz' in choice.embedder_names())\n"
         "print(choice.classifier('katz', calibrate=False))"
