@@ -2,6 +2,7 @@
 
 from benchmarks.entry import Figure, Race
 from benchmarks.rows import (
+    answers,
     embeddings,
     growth,
     hop,
@@ -30,6 +31,7 @@ _PARTS = (
     embeddings,
     spreading,
     selection,
+    answers,
     tables,
     order,
     slabs,
