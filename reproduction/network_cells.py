@@ -25,6 +25,7 @@ PUBLISHED: dict[str, dict[str, dict[str, Any]]] = {
     "GaAN": {},
     "L2GCN": {},
     "NGCN": {},
+    "OAGS": {},
     "OrderedGNN": {},
     "GCN": {},
     "GAT": {
