@@ -35,7 +35,7 @@ class OAGS(torch.nn.Module):
     """
 
     accepts_sparse = True
-    estimator: ClassVar[dict[str, Any]] = {"epochs": 300}
+    estimator: ClassVar[dict[str, Any]] = {"epochs": 300, "learning_rate": 0.02}
 
     def __init__(
         self,
@@ -46,7 +46,7 @@ class OAGS(torch.nn.Module):
         depth: int = 2,
         edge_hidden: int = 16,
         prior: float = 0.9,
-        kl_weight: float = 1.0,
+        kl_weight: float = 5.0,
         temperature: float = 0.5,
         hide: float = 0.5,
         dropout: float = 0.5,
@@ -73,7 +73,7 @@ class OAGS(torch.nn.Module):
         """Return the log-odds of p for each edge."""
         source, target = edge_index
         Q, K = self.query(x), self.key(x)
-        return (Q[target] * K[source]).sum(dim=1) + torch.logit(torch.as_tensor(self.prior))
+        return (Q[target] * K[source]).sum(dim=1) + torch.logit(torch.as_tensor(self.prior, dtype=Q.dtype))
 
     def forward(self, x: Tensor, edge_index: Tensor, edge_weight: Tensor | None = None) -> Tensor:
         labelled = edge_index.new_zeros(0)
