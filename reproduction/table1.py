@@ -152,7 +152,8 @@ NDLS has the perceptron of its authors' script.
 That script keeps the best test accuracy of 19 ways to smooth predicted labels.
 Here, validation nodes choose among five.
 OAGS is built after its abstract, because its equations were not available.
-Its numbers show what this reading of the abstract reaches, not what OAGS does.
+It stays below the published numbers.
+This says nothing about OAGS itself, whose equations may differ.
 ACMP's published numbers are for random splits with more validation nodes.
 Here, ACMP takes longer and simpler steps than its authors' code.
 It has no repulsion, as in their script.
