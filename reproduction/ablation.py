@@ -96,8 +96,9 @@ ABLATION = Artefact(
     source="Figure 5",
     title="Ablation on Cora",
     entries=tuple(_entries()),
-    note="LGC is lazy graph convolution, SEB is supervised embedding, IGC is inverse graph convolution. The "
-    "paper shows curves without numbers, so only its claims are checked.",
+    note="""\
+LGC is lazy graph convolution, SEB is supervised embedding, IGC is inverse graph convolution.
+The paper shows curves without numbers, so only its claims are checked.""",
     claims=(
         Claim(
             "In OGC, LGC and SEB together beat each alone, all at their best depths",
@@ -150,8 +151,10 @@ NEGATIVES = Artefact(
     source="Figure 4",
     title="Number of negative pairs in IGC, 16 iterations",
     entries=tuple(_negative_entries()),
-    note="Sampled negatives never include a real edge, unlike those of the authors' scripts. All pairs are "
-    "the exact complement of the graph, without sampling. Quick runs sample on Cora only.",
+    note="""\
+Sampled negatives never include a real edge, unlike those of the authors' scripts.
+All pairs are the exact complement of the graph, without sampling.
+Quick runs sample on Cora only.""",
     claims=tuple(
         claim
         for group in CITATIONS

@@ -174,8 +174,7 @@ def _show(result: Result, terminal: Terminal) -> None:
     for table in paper_tables(result):
         terminal.out.print(table)
     terminal.say(LEGEND)
-    if result.artefact.note:
-        terminal.say(result.artefact.note)
+    terminal.say_lines(result.artefact.note)
     for text in claim_texts(result):
         terminal.say(text)
     terminal.say("")

@@ -58,6 +58,8 @@ DATASETS = Artefact(
     title="The datasets",
     entries=tuple(_entries()),
     unit="count",
-    note="The published edge counts of the citation graphs are those of the raw files, which contain "
-    "self-loops and list some links twice. Ours count each link once and no self-loops.",
+    note="""\
+The published edge counts of the citation graphs are those of the raw files.
+These contain self-loops and list some links twice.
+Ours count each link once and no self-loops.""",
 )

@@ -121,9 +121,10 @@ FILTERS = Artefact(
     title="Filter functions on the karate club",
     entries=tuple(_entries()),
     unit="response",
-    note="Published numbers are values of the formulas: 1 − λ for graph convolution, and Theorem 2 for its "
-    "inverse. Theorem 2 uses the mean degree of the negative graph. This graph has three random pairs per "
-    "edge, and its degrees differ by at most one.",
+    note="""\
+Published numbers are values of the formulas: 1 − λ for graph convolution, and Theorem 2 for its inverse.
+Theorem 2 uses the mean degree of the negative graph.
+This graph has three random pairs per edge, and its degrees differ by at most one.""",
     claims=(
         Claim(
             "Inverse graph convolution passes high frequencies, and its response is below 1",

@@ -218,11 +218,15 @@ OBJECTIVE = Artefact(
     unit="loss",
     x_title="iterations",
     log=True,
-    note="The paper argues that convolution lowers only Q_smo and may raise the sum, while OGC lowers both. "
-    "It shows no numbers. Here, all methods update W in the same way: squared loss, training labels, one "
-    "step per iteration. An iteration raises the sum if moving U raises it while W is fixed. Lazy SGC has "
-    "OGC's β of 0.1 and no SEB.\n\n"
-    "GCN is trained as published, with 64 hidden layers of 16 columns. Its layers, after ReLU, take the "
-    "place of iterations. It has its own W, which is updated in the same way.",
+    note="""\
+The paper argues that convolution lowers only Q_smo and may raise the sum, while OGC lowers both.
+It shows no numbers.
+Here, all methods update W in the same way: squared loss, training labels, one step per iteration.
+An iteration raises the sum if moving U raises it while W is fixed.
+Lazy SGC has OGC's β of 0.1 and no SEB.
+
+GCN is trained as published, with 64 hidden layers of 16 columns.
+Its layers, after ReLU, take the place of iterations.
+It has its own W, which is updated in the same way.""",
     claims=tuple(claim for group in CITATIONS for claim in _claims(group)),
 )

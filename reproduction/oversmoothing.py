@@ -205,8 +205,11 @@ KARATE = Artefact(
     title="The limit of smoothing on the karate club",
     entries=tuple(_entries()),
     unit="ratio of embeddings",
-    note="Every seed draws two random features per node. Embeddings depend on these features, but their "
-    "ratios do not: by Theorem 1 they are √((D_i + 1) / (D_11 + 1)). GCN needs gssl[baselines], has two "
-    "columns in each layer and is not trained. Its weights are uniform, as in the paper, and drawn from [0, "
-    "1). Its embeddings shrink with depth, like the paper's.",
+    note="""\
+Every seed draws two random features per node.
+Embeddings depend on these features, but their ratios do not.
+By Theorem 1, the ratios are √((D_i + 1) / (D_11 + 1)).
+GCN needs gssl[baselines], has two columns in each layer and is not trained.
+Its weights are uniform, as in the paper, and drawn from [0, 1).
+Its embeddings shrink with depth, like the paper's.""",
 )

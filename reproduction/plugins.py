@@ -120,23 +120,32 @@ PLUGINS = Artefact(
     title=f"SEB and IGC as plug-ins in networks, by depth, on {GRAPH}",
     entries=tuple(_entries()),
     unit="accuracy %, energy or distance",
-    note="The paper says that SEB and IGC are plug-ins that keep networks from over-smoothing, but has no "
-    "table of it. The published numbers are those of the plain networks of Table 6. They had other "
-    "hyperparameters, so differences are not judged.\n\n"
-    "All runs use the public split. Only training labels train the network and move embeddings in SEB; "
-    "validation nodes choose the epoch. GCN and JKNet have 16 columns, no dropout and 60 epochs. Their "
-    "learning rate is 0.01 below 8 layers and 0.002 from 8 layers on, with or without plug-ins. They use "
-    "features as they are. With plug-ins, their layers are initialized as the identity. One row has this "
-    "initialization without plug-ins, to separate the two effects. With two layers, no layer can be "
-    "initialized as the identity and IGC has nothing to average with, so some numbers are equal by "
-    "construction.\n\n"
-    "GCNII and APPNP have their published hyperparameters and initialization, with 100 and 200 epochs. "
-    "Their feature rows sum to one. In JKNet, W of SEB is the part of the last layer that is applied to the "
-    "current layer. In APPNP, layers are class scores, so W is the identity; its last hidden layer is the "
-    "output of the last product.\n\n"
-    "Energy is tr(Uᵀ(I − Â)U) / ‖U‖², distance is ‖U − U∞‖ / ‖U‖. Both are 0 if Theorem 1 holds. Networks "
-    "need gssl[baselines]. Quick runs include only GCN: plain with 2 and 64 layers, and with both plug-ins "
-    "and 64 layers.",
+    note="""\
+The paper says that SEB and IGC are plug-ins that keep networks from over-smoothing.
+It has no table of it.
+The published numbers are those of the plain networks of Table 6.
+They had other hyperparameters, so differences are not judged.
+
+All runs use the public split.
+Only training labels train the network and move embeddings in SEB.
+Validation nodes choose the epoch.
+GCN and JKNet have 16 columns, no dropout and 60 epochs, and use features as they are.
+Their learning rate is 0.01 below 8 layers and 0.002 from 8 layers on, with or without plug-ins.
+With plug-ins, their layers are initialized as the identity.
+One row has this initialization without plug-ins, to separate the two effects.
+With two layers, no layer can be initialized as the identity, and IGC has nothing to average with.
+So some numbers are equal by construction.
+
+GCNII and APPNP have their published hyperparameters and initialization, with 100 and 200 epochs.
+Their feature rows sum to one.
+In JKNet, W of SEB is the part of the last layer that is applied to the current layer.
+In APPNP, layers are class scores, so W is the identity.
+Its last hidden layer is the output of the last product.
+
+Energy is tr(Uᵀ(I − Â)U) / ‖U‖², distance is ‖U − U∞‖ / ‖U‖.
+Both are 0 if Theorem 1 holds.
+Networks need gssl[baselines].
+Quick runs include only GCN: plain with 2 and 64 layers, and with both plug-ins and 64 layers.""",
     claims=tuple(_claims()),
     x_title="layers",
 )

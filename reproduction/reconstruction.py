@@ -258,15 +258,21 @@ RECONSTRUCTION = Artefact(
     title="Graph reconstruction from embeddings, X = I",
     entries=tuple(_entries()),
     unit="reconstruction accuracy %",
-    note="Nodes are ranked as in the experiment behind the table: self-loops count as links, and among "
-    "nodes with equal embeddings only the first excludes itself. No labels are used.\n\n"
-    "The paper does not give the hyperparameters of GGC and GGCM here. About a dozen settings were compared "
-    "with the published numbers of Cora and Citeseer, at two or three depths. The rows GGC and GGCM have "
-    "the result: ten sampled negatives per link, steps that shrink to a fifth in every iteration (GGC), and "
-    "steps that are halved with α = 0.05 (GGCM). Other depths and Pubmed were not used for this choice.\n\n"
-    "With the settings of Table 1 and all unlinked pairs as negatives, deep layers keep less of the graph "
-    "than published. With halved steps, they keep more than published; halved steps were chosen by this "
-    "measure on Cora. Quick runs stop at depth 8 and skip Pubmed.",
+    note="""\
+Nodes are ranked as in the experiment behind the table.
+Self-loops count as links, and among nodes with equal embeddings only the first excludes itself.
+No labels are used.
+
+The paper does not give the hyperparameters of GGC and GGCM here.
+About a dozen settings were compared with the published numbers of Cora and Citeseer.
+This was done at two or three depths; other depths and Pubmed were not used.
+The rows GGC and GGCM have the result, with ten sampled negatives per link.
+GGC's steps shrink to a fifth in every iteration; GGCM's are halved, with α = 0.05.
+
+With the settings of Table 1 and all unlinked pairs as negatives, deep layers keep less than published.
+With halved steps, they keep more than published.
+Halved steps were chosen by this measure on Cora.
+Quick runs stop at depth 8 and skip Pubmed.""",
     claims=tuple(
         Claim(
             f"On {group}, {text}, at every depth from 2 to 64",

@@ -184,12 +184,15 @@ REDDIT = Artefact(
     title="Inductive accuracy on Reddit and a stand-in",
     entries=tuple(_entries()),
     unit="micro-averaged F1 %",
-    note="Reddit's files are too large to ship with gssl and have no download address of their own. Without "
-    "them, only the published numbers are shown. The stand-in is a random graph with Reddit's classes, "
-    "links per node and split, at a tenth of its size. It shows that the protocol runs and says nothing "
-    "about Reddit.\n\n"
-    "Networks run on the stand-in only. They need gssl[baselines] and are not part of quick runs. They use "
-    "all neighbours at once (LSTM: ten of them), have 64 columns (DGI: 128) and train for 60 epochs. After "
-    "60 epochs, an LSTM without labels has learnt next to nothing. Embeddings trained without labels have a "
-    "ridge head.",
+    note="""\
+Reddit's files are too large to ship with gssl and have no download address of their own.
+Without them, only the published numbers are shown.
+The stand-in is a random graph with Reddit's classes, links per node and split, at a tenth of its size.
+It shows that the protocol runs and says nothing about Reddit.
+
+Networks run on the stand-in only.
+They need gssl[baselines] and are not part of quick runs.
+They use all neighbours at once (LSTM: ten of them), have 64 columns (DGI: 128) and train for 60 epochs.
+After 60 epochs, an LSTM without labels has learnt next to nothing.
+Embeddings trained without labels have a ridge head.""",
 )

@@ -243,15 +243,20 @@ TIME = Artefact(
     title="Running time by depth on Pubmed",
     entries=tuple(_entries()),
     unit="time relative to SGC at the same depth",
-    note="CPU time is the median of three rounds, after a warm-up round that is not counted. Published "
-    "ratios are computed from the paper's CPU seconds. They were measured on other machines with other "
-    "code, so they are not judged.\n\n"
-    "GCNII and GRAND at all depths would take days. With gssl[baselines], and not in quick runs, each is "
-    "trained once at 16 layers with its published hyperparameters, in one process with OGC. Training ends "
-    "when an epoch reaches the published accuracy on test nodes, or when the network stops by itself. Test "
-    "labels are used for nothing else. Seconds are CPU seconds.\n\n"
-    "The paper's text says that OGC is at least 130 times as fast as GCNII and 500 times as fast as GRAND. "
-    "Its own table gives less at every depth: 51 to 76 times, and 205 to 456 times.",
+    note="""\
+CPU time is the median of three rounds, after a warm-up round that is not counted.
+Published ratios are computed from the paper's CPU seconds.
+They were measured on other machines with other code, so they are not judged.
+
+GCNII and GRAND at all depths would take days.
+Each is trained once at 16 layers with its published hyperparameters, in one process with OGC.
+This needs gssl[baselines] and is not part of quick runs.
+Training ends when an epoch reaches the published accuracy on test nodes, or when the network stops by itself.
+Test labels are used for nothing else.
+Seconds are CPU seconds.
+
+The paper's text says that OGC is at least 130 times as fast as GCNII and 500 times as fast as GRAND.
+Its own table gives less at every depth: 51 to 76 times, and 205 to 456 times.""",
     claims=tuple(race_claims()),
     x_title="iterations",
 )

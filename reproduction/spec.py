@@ -271,7 +271,8 @@ class Claim:
 class Artefact:
     """A table or figure: its name on the command line, its number in the paper, and its entries.
 
-    ``unit`` describes the numbers; ``note`` is text for the reader. With an ``x_title``, columns are also
+    ``unit`` describes the numbers; ``note`` is text for the reader, one sentence per
+    line and an empty line between paragraphs. With an ``x_title``, columns are also
     drawn as a chart, with a logarithmic y-axis if ``log``.
     """
 

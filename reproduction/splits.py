@@ -102,10 +102,14 @@ SPLITS = Artefact(
     source="Section 5.2",
     title="Ten random splits",
     entries=tuple(_entries()),
-    note="The paper uses the public split only. Here, every seed draws 20 training nodes per class, 500 "
-    "validation nodes and 1,000 test nodes. All methods have the same draws, and the paper's claims are "
-    "tested by paired tests over them. Embedders have their published hyperparameters; GGC, for which none "
-    "were published, has those of Table 1. The ridge head has its default penalty. Nothing is tuned.",
+    note="""\
+The paper uses the public split only.
+Here, every seed draws 20 training nodes per class, 500 validation nodes and 1,000 test nodes.
+All methods have the same draws, and the paper's claims are tested by paired tests over them.
+Embedders have their published hyperparameters.
+GGC, for which none were published, has those of Table 1.
+The ridge head has its default penalty.
+Nothing is tuned.""",
     claims=tuple(
         Claim(f"On {graph}, {text}", pairs=(_pair(graph, rows),))
         for graph in CITATIONS

@@ -14,6 +14,7 @@ from typing import Any
 import torch
 
 from gssl.torch import NetworkClassifier
+from reproduction.networks.asymmetric import OAGS
 from reproduction.networks.contrast import LINE, N2N, SAGEWalks
 from reproduction.networks.convolutional import GCN, GCNII, EigenGCN, FastGCN
 from reproduction.networks.decoupled import APPNP, GNNHF, GNNLF, GRAND, MLP, ChebNetII
@@ -30,7 +31,7 @@ NETWORKS: dict[str, type[torch.nn.Module]] = {
     kind.__name__: kind
     for kind in (
         ACMP, APPNP, ChebNetII, DeepGCN, EigenGCN, FastGCN, GAT, GCN, GCNII, GNNHF, GNNLF, GRAND, GaAN,
-        GraphSAGE, Incep, JKNet, L2GCN, MLP, NGCN, OrderedGNN,
+        GraphSAGE, Incep, JKNet, L2GCN, MLP, NGCN, OAGS, OrderedGNN,
     )
 }  # fmt: skip
 # embedders that use no features, and are estimators themselves

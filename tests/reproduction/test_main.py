@@ -54,13 +54,32 @@ def test_a_row_that_cannot_be_run_is_said_why(run, monkeypatch, tmp_path):
     unknown = Cell("classifier", "karate", {"method": "DeepMagic"}, split="default")
     entries = (
         Entry("magic", "karate", cell=unknown),
-        Entry("OAGS", "karate", published=83.9, absent="its equations are unknown"),
+        Entry("deep", "karate", published=83.9, absent="it takes days"),
     )
     monkeypatch.setitem(ARTEFACTS, "tiny", Artefact("tiny", "Table 0", "Tiny", entries))
-    output = run("run", "tiny", "--rows", "magic", "--rows", "OAGS", "--out", "r").output
+    output = run("run", "tiny", "--rows", "magic", "--rows", "deep", "--out", "r").output
     assert "note: magic is not run here: DeepMagic is not installed." in output
-    assert "note: OAGS is not run here: its equations are unknown." in output
+    assert "note: deep is not run here: it takes days." in output
     assert "note:" not in run("run", "tiny", "--out", "r").output
+
+
+def test_a_note_is_printed_one_sentence_per_line(run, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    note = "The first sentence is here.\nThe second is there.\n\nThis is another paragraph."
+    artefact = Artefact("tiny", "Table 0", "Tiny", (Entry("LP", "karate", published=50.0),), note=note)
+    monkeypatch.setitem(ARTEFACTS, "tiny", artefact)
+    output = run("run", "tiny", "--out", "r").output
+    assert f"\n{note}\n" in output
+    assert "\\n" not in output
+    assert note in (tmp_path / "r" / "tiny.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", ARTEFACTS)
+def test_notes_have_one_short_sentence_per_line(name):
+    for line in ARTEFACTS[name].note.split("\n"):
+        assert len(line) <= 110
+        assert not line or line.endswith(".")
+        assert ". " not in line
 
 
 def test_without_a_library_for_charts_there_is_a_table(run, tiny, tmp_path, monkeypatch):

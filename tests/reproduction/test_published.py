@@ -60,6 +60,7 @@ def clean(field):
         "S$^2$GC": "S²GC",
         "G$^2$CN": "G²CN",
         "C and S": "C&S",
+        "OAGS": "OAGS, after its abstract",
         "(ours)": "",
     }
     for word, meant in words.items():
