@@ -250,10 +250,11 @@ def test_a_file_of_rows_is_sorted_into_slabs_once(blocks, fit, tmp_path, monkeyp
     assert passes == [1]
 
 
-def test_a_budget_that_nothing_fits_in_is_refused_with_what_would_do(blocks, fit):
-    X, _, A = blocks
+@pytest.mark.parametrize("model", [gssl.SGC(), gssl.AutoClassifier(depth=4)], ids=_name)
+def test_a_budget_that_nothing_fits_in_is_refused_with_what_would_do(blocks, fit, model):
+    X, y, A = blocks
     with pytest.raises(ValueError, match=r"budget of 10.0 kB is too small: a column needs \d+\.\d kB"):
-        fit(gssl.SGC(), X, adjacency=A, memory="10kB")
+        fit(model, X, y, adjacency=A, memory="10kB")
 
 
 def test_an_execution_survives_a_pickle(blocks, tmp_path):
