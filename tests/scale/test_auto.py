@@ -219,6 +219,7 @@ def test_calibration_passes_the_options_on(blocks, tmp_path):
     )
 
 
+@pytest.mark.slow
 def test_no_array_of_all_nodes_and_features_is_made(tmp_path, monkeypatch):
     monkeypatch.setattr("gssl.scale.columns._BLOCK_BYTES", 1 << 18)  # by default this file is a single block
     monkeypatch.setattr("gssl.selection.views._ROWS", 2000)

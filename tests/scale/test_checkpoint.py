@@ -51,6 +51,7 @@ def _start(*arguments):
     return subprocess.Popen([sys.executable, "-c", _CHILD, *map(str, arguments)])
 
 
+@pytest.mark.slow
 def test_a_run_killed_again_and_again_ends_with_the_same_bytes(tmp_path):
     plain, killed, folder = tmp_path / "plain.npy", tmp_path / "killed.npy", tmp_path / "b"
     assert _start(tmp_path / "a", plain, 0).wait() == 0

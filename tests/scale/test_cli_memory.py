@@ -162,10 +162,11 @@ def _peak(folder: Path, n: int, d: int, *options: str) -> int:
     return int(subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()[-1])
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="memory is counted as Linux tells it")
 @pytest.mark.parametrize(
     ("n", "d", "budget"),
-    [(20_000, 2000, 40), pytest.param(200_000, 1500, 300, marks=pytest.mark.slow)],
+    [(20_000, 2000, 40), (200_000, 1500, 300)],
     ids=["40MB", "300MB"],
 )
 def test_features_of_several_budgets_take_no_more_than_one(tmp_path, n, d, budget):

@@ -131,7 +131,7 @@ def _in_memory_and_files(name, values, slow):
     "message",
     ["hold", "load", "pick", "add_product", "transposed_product", "advance"],
     # hold and load do not read slabs
-    slow=["hold-files", "transposed_product-files", "pick-memory"],
+    slow=["hold-files", "load-files", "transposed_product-files", "pick-memory"],
 )
 def test_ogc_loses_a_worker_at_any_message(problem, plain, fit, client, workers, kill_at, message, budget):
     """hold sends the graph and labelled nodes, load the columns; the other messages are in every step."""
