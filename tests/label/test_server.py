@@ -416,11 +416,7 @@ def test_numbers_are_taken_as_they_are_typed(ask, session):
     assert (status, state["answers"], state["labelled"], state["card"]["label"]) == (200, "numbers", 1, -2.5)
     assert confidences[4] == 255
     assert guesses[4] == state["card"]["code"] < 65_535
-    for label, why in (
-        ("abc", "'abc' is not a number"),
-        ("inf", "'inf' is not a number"),
-        ("1e999", "too large"),
-    ):
+    for label, why in (("inf", "'inf' is not a number"), ("1e999", "too large")):
         status, body, _ = act(label, 1)
         assert status == 400
         assert why in json.loads(body)["error"]
