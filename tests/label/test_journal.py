@@ -56,7 +56,9 @@ def test_after_a_cut_new_actions_follow_the_whole_ones(path, written):
 @pytest.mark.parametrize(("whole", "zeros"), [(None, b"\0" * 40 + b"\n"), (0, b"\0" * 9), (6, b"\0" * 9)])
 def test_zeros_at_the_end_are_dropped(path, written, whole, zeros):
     path.write_bytes(written[:whole] + zeros)
-    assert read(path).actions == (ACTIONS if whole is None else [])
+    journal = read(path)
+    assert journal.actions == (ACTIONS if whole is None else [])
+    assert journal.damaged == []
 
 
 @pytest.mark.parametrize("line", range(1, 6))
