@@ -201,7 +201,7 @@ def test_random_damage_is_reported_and_changes_no_intact_record(session, reopen,
     whole, wanted = path.read_bytes(), labels_of(reopen())
     records = whole.split(b"\n")[1:-1]
     rng = random.Random(0)
-    for attempt in range(150):
+    for attempt in range(300):
         content = damage(whole, rng)
         path.write_bytes(content)
         lines = content.split(b"\n")
