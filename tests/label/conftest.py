@@ -1,3 +1,5 @@
+from contextlib import closing
+
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
@@ -40,6 +42,13 @@ def truth():
 
 
 @pytest.fixture
+def numbers(problem):
+    """Return a number for each node, which follows from its features and some noise."""
+    X = problem.features
+    return (10.0 + 3.0 * X[:, 0] - 2.0 * X[:, 1] + 0.1 * X[:, 5]).astype(np.float64)
+
+
+@pytest.fixture
 def session(problem, tmp_path, request):
     answers = getattr(request, "param", "classes")
     journal = Journal(tmp_path / "labels.csv.journal", answers)
@@ -48,37 +57,23 @@ def session(problem, tmp_path, request):
 
 
 @pytest.fixture
-def label(session, truth):
-    """Return a function that labels nodes with their true classes."""
+def label(session, truth, numbers):
+    """Return a function that labels nodes with their true classes or numbers."""
+    labels = truth if session.labelling.kind.answers == "classes" else numbers.tolist()
 
     def label(*nodes):
         for node in nodes:
-            session.act({"do": "label", "nodes": [node], "label": truth[node]}, session.version)
+            session.act({"do": "label", "nodes": [node], "label": labels[node]}, session.version)
 
     return label
 
 
 @pytest.fixture
-def numbers(problem):
-    """Return a number for each node, which follows from its features and some noise."""
-    X = problem.features
-    return (10.0 + 3.0 * X[:, 0] - 2.0 * X[:, 1] + 0.1 * X[:, 5]).astype(np.float64)
+def reopen(problem, tmp_path):
+    """Return a function that goes on from a journal in a new session."""
 
+    def reopen(problem=problem, answers="classes"):
+        with closing(Journal(tmp_path / "labels.csv.journal", answers)) as journal:
+            return Session(problem, journal, layout=False, answers=answers)
 
-@pytest.fixture
-def number_session(problem, tmp_path):
-    journal = Journal(tmp_path / "numbers.csv.journal", "numbers")
-    yield Session(problem, journal, layout=False, answers="numbers")
-    journal.close()
-
-
-@pytest.fixture
-def give(number_session, numbers):
-    """Return a function that gives nodes their true numbers."""
-
-    def give(*nodes):
-        for node in nodes:
-            action = {"do": "label", "nodes": [node], "label": float(numbers[node])}
-            number_session.act(action, number_session.version)
-
-    return give
+    return reopen

@@ -66,10 +66,14 @@ def serve():
         server.close()
 
 
+def settle(tab, version):
+    """Wait until the page shows the given version."""
+    tab.wait_for_selector(f"body:not(.busy)[data-version='{version}']", timeout=30_000)
+
+
 def press(tab, key, version):
-    """Press a key and wait until the page shows the given version."""
     tab.keyboard.press(key)
-    tab.wait_for_selector(f"body:not(.busy)[data-version='{version}']", timeout=15_000)
+    settle(tab, version)
 
 
 def type_class(tab, name, version):
@@ -80,6 +84,9 @@ def type_class(tab, name, version):
 
 def count(tab):
     return int(tab.text_content("#labelled").replace(",", ""))
+
+
+numbers_only = pytest.mark.parametrize("session", ["numbers"], indirect=True)
 
 
 def test_a_session_by_keyboard_alone(open_page, serve, session, truth):
@@ -139,9 +146,7 @@ def test_a_session_by_keyboard_alone(open_page, serve, session, truth):
 
 
 def test_a_lasso_labels_several_nodes_and_they_are_undone_at_once(open_page, serve, problem):
-    session = Session(problem)
-    for code, name in enumerate(KEYS):
-        session.act({"do": "label", "nodes": [code], "label": name}, session.version)
+    session = start_with_classes(problem, layout=True)
     tab = open_page(serve(session))
     tab.click("#lasso")
     box = tab.locator("#map").bounding_box()
@@ -189,9 +194,16 @@ def test_a_page_that_was_opened_by_the_private_file_can_be_reloaded(browser, ser
     other.close()
 
 
+def start_with_classes(problem, names=KEYS, layout=False):
+    session = Session(problem, layout=layout)
+    for node, name in enumerate(names):
+        session.act({"do": "label", "nodes": [node], "label": name}, session.version)
+    return session
+
+
 @pytest.fixture
-def slow(monkeypatch):
-    """Let every action take a while, as on a large graph."""
+def slow_page(request, open_page, serve, problem, monkeypatch):
+    """A session and its page, on which every action takes a while, as on a large graph."""
     act = server_module._Handler._act
 
     def wait(handler, session, action):
@@ -199,22 +211,12 @@ def slow(monkeypatch):
         act(handler, session, action)
 
     monkeypatch.setattr(server_module._Handler, "_act", wait)
-
-
-def start_with_classes(problem, names=KEYS):
-    session = Session(problem, layout=False)
-    for node, name in enumerate(names):
-        session.act({"do": "label", "nodes": [node], "label": name}, session.version)
-    return session
-
-
-def settle(tab, version):
-    tab.wait_for_selector(f"body:not(.busy)[data-version='{version}']", timeout=30_000)
-
-
-def test_keys_that_are_typed_ahead_label_one_node_each_in_order(open_page, serve, problem, slow):
     session = start_with_classes(problem)
-    tab = open_page(serve(session))
+    return session, open_page(serve(session), quiet=hasattr(request, "param"))
+
+
+def test_keys_that_are_typed_ahead_label_one_node_each_in_order(slow_page):
+    session, tab = slow_page
     keys = "12331212"
     for key in keys:
         tab.keyboard.press(key)
@@ -236,9 +238,8 @@ def test_keys_that_are_typed_ahead_label_one_node_each_in_order(open_page, serve
     assert list(session.labelling.codes.values())[3:] == [1]
 
 
-def test_escape_drops_the_keys_that_wait(open_page, serve, problem, slow):
-    session = start_with_classes(problem)
-    tab = open_page(serve(session))
+def test_escape_drops_the_keys_that_wait(slow_page):
+    session, tab = slow_page
     for _ in range(6):
         tab.keyboard.press("1")
     tab.keyboard.press("Escape")
@@ -248,9 +249,9 @@ def test_escape_drops_the_keys_that_wait(open_page, serve, problem, slow):
     settle(tab, session.version)
 
 
-def test_keys_that_wait_are_dropped_if_another_tab_has_changed_the_labels(open_page, serve, problem, slow):
-    session = start_with_classes(problem)
-    tab = open_page(serve(session), quiet=True)
+@pytest.mark.parametrize("slow_page", ["quiet"], indirect=True)
+def test_keys_that_wait_are_dropped_if_another_tab_has_changed_the_labels(slow_page):
+    session, tab = slow_page
     session.act({"do": "label", "nodes": [50], "label": "ash"}, session.version)
     for _ in range(3):
         tab.keyboard.press("2")
@@ -259,9 +260,8 @@ def test_keys_that_wait_are_dropped_if_another_tab_has_changed_the_labels(open_p
     assert list(session.labelling.codes.values()).count(1) == 1
 
 
-def test_a_waiting_key_labels_what_was_selected_when_it_was_typed(open_page, serve, problem, slow):
-    session = start_with_classes(problem)
-    tab = open_page(serve(session))
+def test_a_waiting_key_labels_what_was_selected_when_it_was_typed(slow_page):
+    session, tab = slow_page
     tab.keyboard.press("1")
     tab.keyboard.press("1")
     # a selection that is made while two keys wait is for the third
@@ -349,7 +349,7 @@ def test_two_tabs_stay_consistent(open_page, serve, session):
     # an action on an outdated state is not executed
     session.act({"do": "label", "nodes": [5], "label": "ash"}, session.version)
     second.keyboard.press("1")
-    second.wait_for_selector("body:not(.busy)[data-version='2']")
+    settle(second, 2)
     assert count(second) == 2
     assert "another tab" in second.text_content("#toast")
     first.wait_for_selector("body[data-version='2']")
@@ -375,12 +375,7 @@ def test_hostile_names_are_only_text(open_page, serve, problem):
         version += 1
         press(tab, str(1 + node % len(NASTY)), version)
     type_class(tab, "<svg onload=alert(5)>", version + 1)
-    assert (
-        tab.evaluate(
-            "document.querySelectorAll('main img, main script, main [onerror], main [onload]').length"
-        )
-        == 0
-    )
+    assert tab.locator("main img, main script, main [onerror], main [onload]").count() == 0
     assert "<svg onload=alert(5)>" in tab.text_content("#answers")
     assert tab.evaluate("document.documentElement.scrollWidth") <= 420
 
@@ -405,9 +400,14 @@ def test_the_page_fits_the_window_in_light_and_dark(open_page, serve, make_probl
     assert colors > 6
 
 
-def test_a_killed_server_loses_nothing(open_page, tmp_path, make_problem):
-    problem, truth = make_problem()
-    write_tables(tmp_path, problem)
+def test_a_killed_server_loses_nothing(open_page, tmp_path, problem, truth):
+    nodes, features = problem.node_ids, problem.features.tolist()
+    with (tmp_path / "e.csv").open("w", newline="") as file:
+        pairs = zip(*problem.adjacency.nonzero(), strict=True)
+        csv.writer(file).writerows([["a", "b"], *((nodes[i], nodes[j]) for i, j in pairs if i < j)])
+    with (tmp_path / "f.csv").open("w", newline="") as file:
+        rows = ([node, *row] for node, row in zip(nodes, features, strict=True))
+        csv.writer(file).writerows([["id", *problem.feature_names], *rows])
     process, url = start(tmp_path)
     try:
         tab = open_page(url, quiet=True)
@@ -438,16 +438,6 @@ def test_a_killed_server_loses_nothing(open_page, tmp_path, make_problem):
     assert [json.loads(line)["do"] for line in actions] == ["label"] * 5
 
 
-def write_tables(folder, problem):
-    A = problem.adjacency.tocoo()
-    with (folder / "e.csv").open("w", newline="") as file:
-        pairs = zip(*A.coords, strict=True)
-        csv.writer(file).writerows([["a", "b"], *((f"n{i}", f"n{j}") for i, j in pairs if i < j)])
-    with (folder / "f.csv").open("w", newline="") as file:
-        rows = zip(problem.node_ids, problem.features.tolist(), strict=True)
-        csv.writer(file).writerows([["id", *problem.feature_names], *([i, *row] for i, row in rows)])
-
-
 def start(folder):
     """Run the command in a separate process, and wait for the address that it prints."""
     command = [sys.executable, "-c", "from gssl.cli import main; main()", "label", "--edges", "e.csv"]
@@ -460,8 +450,8 @@ def start(folder):
     raise AssertionError("the command ended without an address")
 
 
-def test_numbers_are_typed_one_after_another(open_page, serve, number_session, numbers):
-    session = number_session
+@numbers_only
+def test_numbers_are_typed_one_after_another(open_page, serve, session, numbers):
     tab = open_page(serve(session), quiet=True)
     assert tab.locator("#answers").is_hidden()
     playwright.expect(tab.locator("#number")).to_be_focused()
@@ -512,6 +502,6 @@ def test_several_nodes_get_one_number(open_page, serve, make_problem):
     playwright.expect(tab.locator("#selection")).to_contain_text("a number and Enter label them")
     tab.locator("#number").fill("8")
     tab.locator("#number-form button").click()
-    tab.wait_for_selector("body:not(.busy)[data-version='1']")
+    settle(tab, 1)
     assert set(session.labelling.codes.values()) == {8.0}
     assert len(session.labelling.codes) > 10

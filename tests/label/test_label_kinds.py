@@ -12,31 +12,22 @@ def test_typed_numbers_are_read(text, number):
     assert parse_number(text) == number
 
 
+DIGITS, POINT = "is not a number: type digits", "decimals with a point, and thousands without commas"
+NO_NUMBERS = ["abc", "inf", "-inf", "nan", "NaN", "Infinity", "", "1_000", "0x10", "1 2", "٣", "1e", "--1"]
+
+
 @pytest.mark.parametrize(
-    "text",
-    ["abc", "inf", "-inf", "nan", "NaN", "Infinity", "", "1_000", "0x10", "1 2", "٣", "1e", "--1"],
+    ("check", "given", "why"),
+    [
+        *((parse_number, text, DIGITS) for text in NO_NUMBERS),
+        *((parse_number, text, POINT) for text in ("3,5", "1,200", "1.200,5")),
+        *((check_number, number, "must be a number") for number in (True, "3", None, [1], {})),
+        *((check_number, number, "too large") for number in (float("inf"), float("nan"), -1e301, 10**400)),
+    ],
 )
-def test_texts_that_are_no_numbers_are_refused(text):
-    with pytest.raises(ValueError, match="is not a number: type digits"):
-        parse_number(text)
-
-
-@pytest.mark.parametrize("text", ["3,5", "1,200", "1.200,5"])
-def test_commas_are_refused_with_advice(text):
-    with pytest.raises(ValueError, match="decimals with a point, and thousands without commas"):
-        parse_number(text)
-
-
-@pytest.mark.parametrize("number", [True, "3", None, [1], {}])
-def test_labels_that_are_not_numbers_are_refused(number):
-    with pytest.raises(ValueError, match="must be a number"):
-        check_number(number)
-
-
-@pytest.mark.parametrize("number", [float("inf"), float("nan"), -1e301, 10**400])
-def test_numbers_that_overflow_are_refused(number):
-    with pytest.raises(ValueError, match="too large"):
-        check_number(number)
+def test_what_is_no_number_is_refused_with_the_reason(check, given, why):
+    with pytest.raises(ValueError, match=why):
+        check(given)
 
 
 def test_labels_become_codes_and_columns():

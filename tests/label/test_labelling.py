@@ -66,14 +66,6 @@ def test_recent_classes_are_those_given_last():
     assert labelling.recent(2) == ["fir", "oak"]
 
 
-def test_undo_of_a_correction_restores_which_classes_were_given_last():
-    labelling = fresh()
-    for node, name in (("a", "ash"), ("b", "elm"), ("a", "fir")):
-        do(labelling, {"do": "label", "nodes": [node], "label": name})
-    do(labelling, {"do": "undo"})
-    assert labelling.recent(9) == ["elm", "ash"]
-
-
 def test_a_label_ends_a_skip_and_a_skip_keeps_a_label():
     labelling = fresh("x")
     do(labelling, {"do": "skip", "nodes": ["a", "b"]})
@@ -91,11 +83,6 @@ def test_nodes_that_are_not_in_the_graph_are_counted():
     do(labelling, {"do": "skip", "nodes": ["gone"]})
     assert labelling.unknown == 2
     assert labelling.codes == {0: 0}
-
-
-def test_an_unknown_action_is_refused():
-    with pytest.raises(ValueError, match="'burn' is not an action"):
-        fresh().check({"do": "burn"})
 
 
 def test_class_names_are_checked():

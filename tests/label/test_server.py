@@ -11,6 +11,8 @@ import pytest
 from gssl.label import server as server_module
 from gssl.label.server import LabelServer
 
+NO_INDEX = ["Infinity", "-Infinity", "NaN", "1e999", "0.5", '"0"', "true", "9" * 5000, "1e30"]
+
 
 @pytest.fixture
 def server(session):
@@ -111,12 +113,9 @@ def test_a_malformed_cookie_of_another_local_app_does_not_lock_the_page(server, 
 
 @pytest.mark.parametrize("host", ["evil.example", "127.0.0.1", "127.0.0.1.evil.example:80", "", None])
 def test_other_hosts_are_refused(server, ask, host):
+    assert ask("GET", "/api/version", Host=f"localhost:{server.port}")[0] == 200
     assert ask("GET", "/api/version", Host=host)[0] == 421
     assert ask("GET", f"/?token={server.secret}", Host=host)[0] == 421
-
-
-def test_localhost_is_this_host(server, ask):
-    assert ask("GET", "/api/version", Host=f"localhost:{server.port}")[0] == 200
 
 
 def test_pages_of_other_sites_cannot_act(server, ask, session):
@@ -191,45 +190,40 @@ def test_a_stale_action_is_answered_with_the_state_of_now(ask, session):
 
 
 @pytest.mark.parametrize(
-    ("body", "status"),
+    "body",
     [
-        (b"{", 400),
-        (b"[]", 400),
-        (b"\xff\xfe", 400),
-        (b"[" * 200_000, 400),
-        (b'{"do": "label", "nodes": [1e400], "label": "x", "version": 0}', 400),
-        (b'{"do": "label", "nodes": [1], "label": "nan", "version": 0}', 400),
-        (b'{"do": "label", "nodes": [1], "label": "x"}', 400),
-        (b'{"do": "label", "nodes": [1], "label": "x", "version": {}}', 400),
-        (b'{"do": "import", "labels": 5, "version": 0}', 400),
-        (b'{"do": "next", "version": 0}', 400),
-        (b'{"do": "next", "node": Infinity, "version": 0}', 400),
+        b"{",
+        b"[]",
+        b"\xff\xfe",
+        b'{"do": "label", "nodes": [1e400], "label": "x", "version": 0}',
+        b'{"do": "label", "nodes": [1], "label": "nan", "version": 0}',
+        b'{"do": "label", "nodes": [1], "label": "x"}',
+        b'{"do": "label", "nodes": [1], "label": "x", "version": {}}',
+        b'{"do": "import", "labels": 5, "version": 0}',
+        b'{"do": "next", "version": 0}',
+        b'{"do": "next", "node": Infinity, "version": 0}',
+        *(
+            f'{{"do": "label", "nodes": [1], "label": "x", "version": 0, "{field}": {number}}}'.encode()
+            for field, numbers in (("version", [*NO_INDEX, "null"]), ("stay", NO_INDEX))
+            for number in numbers
+        ),
     ],
 )
-def test_bad_bodies_are_refused_in_a_sentence(ask, session, body, status):
-    code, answer, _ = ask("POST", "/api/act", body)
-    assert code == status
-    assert json.loads(answer)["error"]
-    assert session.version == 0
-
-
-@pytest.mark.parametrize(
-    "number", ["Infinity", "-Infinity", "NaN", "1e999", "0.5", '"0"', "true", "null", "9" * 5000, "1e30"]
-)
-@pytest.mark.parametrize("field", ["version", "stay"])
-def test_a_number_that_is_no_index_is_refused_before_anything_is_written(ask, session, number, field):
-    if (field, number) == ("stay", "null"):
-        return
-    given = {"version": "0", field: number}
-    fields = ", ".join(f'"{name}": {value}' for name, value in given.items())
-    body = f'{{"do": "label", "nodes": [1], "label": "x", {fields}}}'
-    status, answer, _ = ask("POST", "/api/act", body.encode())
+def test_bad_bodies_are_refused_in_a_sentence_before_anything_is_written(ask, session, body):
+    status, answer, _ = ask("POST", "/api/act", body)
     assert status == 400
     error = json.loads(answer)["error"]
     assert error.endswith(".")
     assert len(error) < 200
     assert session.version == 0
     assert session.journal.path.read_text().count("\n") == 1
+
+
+def test_a_body_that_is_nested_too_deeply_is_refused(ask, session):
+    status, answer, _ = ask("POST", "/api/act", b"[" * 200_000)
+    assert status == 400
+    assert json.loads(answer)["error"]
+    assert session.version == 0
 
 
 def test_an_answer_to_a_body_that_is_too_large_can_be_read(server, session):
@@ -244,9 +238,7 @@ def test_an_answer_to_a_body_that_is_too_large_can_be_read(server, session):
         )
         client.sendall(body)
         client.shutdown(socket.SHUT_WR)
-        answer = b""
-        while piece := client.recv(65_536):
-            answer += piece
+        answer = client.makefile("rb").read()
     assert answer.startswith(b"HTTP/1.1 413 ")
     assert b"at most 4,000,000 bytes" in answer
 
@@ -257,9 +249,7 @@ def test_an_answer_to_a_body_that_is_too_large_can_be_read(server, session):
 def test_requests_of_other_kinds_are_answered_in_json(server, line):
     with socket.create_connection(("127.0.0.1", server.port), timeout=20) as client:
         client.sendall(line + b"\r\nContent-Length: 0\r\n\r\n")
-        answer = b""
-        while piece := client.recv(65_536):
-            answer += piece
+        answer = client.makefile("rb").read()
     assert json.loads(answer.split(b"\r\n\r\n")[-1])["error"]
 
 
@@ -299,11 +289,9 @@ def test_a_connection_that_asks_nothing_is_closed(session, monkeypatch):
         server.shutdown()
 
 
-def test_large_and_endless_bodies_are_refused_unread(ask, monkeypatch):
-    monkeypatch.setattr(server_module, "MAX_ACTION", 100)
-    monkeypatch.setattr(server_module, "MAX_IMPORT", 200)
-    assert ask("POST", "/api/act", b" " * 101)[0] == 413
-    assert ask("POST", "/api/import?format=csv&version=0", b" " * 201)[0] == 413
+def test_large_and_endless_bodies_are_refused_unread(ask):
+    for path, most in (("act", 4_000_000), ("import?format=csv&version=0", 64_000_000)):
+        assert ask("POST", f"/api/{path}", None, Content_Length=str(most + 1))[0] == 413
     assert ask("POST", "/api/act", None, Content_Length="99999999999999")[0] == 413
     assert ask("POST", "/api/act", None, Content_Length=None)[0] == 411
     assert ask("POST", "/api/act", None, Content_Length="-1")[0] == 411
@@ -428,11 +416,7 @@ def test_numbers_are_taken_as_they_are_typed(ask, session):
     assert (status, state["answers"], state["labelled"], state["card"]["label"]) == (200, "numbers", 1, -2.5)
     assert confidences[4] == 255
     assert guesses[4] == state["card"]["code"] < 65_535
-    for label, why in (
-        ("abc", "'abc' is not a number"),
-        ("inf", "'inf' is not a number"),
-        ("1e999", "too large"),
-    ):
+    for label, why in (("inf", "'inf' is not a number"), ("1e999", "too large")):
         status, body, _ = act(label, 1)
         assert status == 400
         assert why in json.loads(body)["error"]

@@ -2,6 +2,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from tests.browser import open_tabs, start_browser
 
 import gssl
 from gssl.evaluation import graph_health, held_out_accuracy
@@ -9,6 +10,7 @@ from gssl.io import list_predictions
 from gssl.report import MapPoint, Page
 from gssl.selection import LearningCurve, Suggestion, audit, why
 
+DRAWN = "[...document.querySelectorAll('[data-chart]')].every(e => e.dataset.drawn === 'yes')"
 HOSTILE = (
     "<script>alert(1)</script>",
     "</script><img src=x onerror=alert(1)>",
@@ -57,6 +59,24 @@ def _page_of(data, y):
             20, 34, np.array([5, 10]), np.array([0.7, 0.8]), None, np.tile([0.9, 0.5, 0.5], (50, 1))
         ),
     )
+
+
+@pytest.fixture(scope="module")
+def browser():
+    yield from start_browser()
+
+
+@pytest.fixture
+def open_file(browser):
+    """Return a function that opens a page from disk and waits until its charts are drawn."""
+    with open_tabs(browser, "file:") as open_tab:
+
+        def open_file(path, width=1400, scheme="light"):
+            tab = open_tab(path.as_uri(), width, scheme)
+            tab.wait_for_function(DRAWN, timeout=60_000)
+            return tab
+
+        yield open_file
 
 
 @pytest.fixture(scope="session")

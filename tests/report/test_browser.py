@@ -3,30 +3,19 @@
 from dataclasses import replace
 
 import pytest
-from tests.browser import open_tabs, start_browser
 
 from gssl.report import write_page
 
-DRAWN = "[...document.querySelectorAll('[data-chart]')].every(e => e.dataset.drawn === 'yes')"
-
-
-@pytest.fixture(scope="module")
-def browser():
-    yield from start_browser()
-
 
 @pytest.fixture
-def open_page(browser, tmp_path):
+def open_page(open_file, tmp_path):
     """Return a function that writes a page and opens it from disk."""
-    with open_tabs(browser, "file:") as open_tab:
 
-        def open_page(page, width=1400, scheme="light"):
-            write_page(tmp_path / "report.html", page)
-            tab = open_tab((tmp_path / "report.html").as_uri(), width, scheme)
-            tab.wait_for_function(DRAWN, timeout=60_000)
-            return tab
+    def open_page(page, width=1400, scheme="light"):
+        write_page(tmp_path / "report.html", page)
+        return open_file(tmp_path / "report.html", width, scheme)
 
-        yield open_page
+    return open_page
 
 
 @pytest.mark.parametrize(("width", "scheme"), [(1400, "light"), (360, "dark")])

@@ -19,7 +19,7 @@ def problem():
     return replace(club, name="the club")
 
 
-def test_a_model_and_its_problem_are_enough(problem, tmp_path):
+def test_a_model_and_its_problem_are_enough_and_title_and_notes_may_be_given(problem, tmp_path):
     pytest.importorskip("vl_convert")
     model = gssl.LabelSpreading().fit(problem)
     held_out = gssl.write_report(model, problem, tmp_path / "page.html")
@@ -32,6 +32,12 @@ def test_a_model_and_its_problem_are_enough(problem, tmp_path):
     assert "<pre><code></code></pre>" not in page
     assert "It took" not in page
     assert "Made with gssl " in " ".join(page.split())
+    told = {"title": "A <club>", "notes": ["two members left"], "command": "mine"}
+    gssl.write_report(model, problem, tmp_path / "page.html", **told)
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "<title>A &lt;club&gt;</title>" in page
+    assert "two members left" in page
+    assert re.search(r"\bmine\b", page)
 
 
 def test_true_labels_are_read_for_nodes_that_have_none(tmp_path):
@@ -42,15 +48,3 @@ def test_true_labels_are_read_for_nodes_that_have_none(tmp_path):
         read_truth("SELECT 'a' AS id, 'spy' AS label", problem)
     with pytest.raises(ValueError, match="has no true label of a node without a given label"):
         read_truth("SELECT 'b' AS id, 'cook' AS label", problem, na=["cook"])
-
-
-def test_title_and_notes_may_be_others(problem, tmp_path):
-    pytest.importorskip("vl_convert")
-    model = gssl.LabelSpreading().fit(problem)
-    gssl.write_report(
-        model, problem, tmp_path / "page.html", title="A <club>", notes=["two members left"], command="mine"
-    )
-    page = (tmp_path / "page.html").read_text(encoding="utf-8")
-    assert "<title>A &lt;club&gt;</title>" in page
-    assert "two members left" in page
-    assert re.search(r"\bmine\b", page)

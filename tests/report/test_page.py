@@ -41,23 +41,35 @@ class Tree(HTMLParser):
     def tags(self, tag):
         return [attributes for name, attributes in self.elements if name == tag]
 
+    @property
+    def words(self):
+        return " ".join(" ".join(self.text).split())
 
-def read(path):
-    return Tree(path.read_text(encoding="utf-8"))
-
-
-@pytest.fixture(scope="module")
-def karate(karate_page, tmp_path_factory):
-    path = tmp_path_factory.mktemp("page") / "karate.html"
-    write_page(path, karate_page)
-    return read(path)
+    @property
+    def charts(self):
+        return json.loads(self.data["application/json"])
 
 
 @pytest.fixture(scope="module")
-def hostile(hostile_page, tmp_path_factory):
-    path = tmp_path_factory.mktemp("page") / "hostile.html"
-    write_page(path, hostile_page)
-    return read(path)
+def write(tmp_path_factory):
+    """Return a function that writes a page and reads it."""
+    path = tmp_path_factory.mktemp("page") / "p.html"
+
+    def write(page):
+        write_page(path, page)
+        return Tree(path.read_text(encoding="utf-8"))
+
+    return write
+
+
+@pytest.fixture(scope="module")
+def karate(karate_page, write):
+    return write(karate_page)
+
+
+@pytest.fixture(scope="module")
+def hostile(hostile_page, write):
+    return write(hostile_page)
 
 
 def test_every_section_is_there_in_the_order_of_what_matters(karate):
@@ -67,7 +79,6 @@ def test_every_section_is_there_in_the_order_of_what_matters(karate):
         "why",
         "learning", "next", "map", "confidence", "graph", "iterations", "run",
     ]  # fmt: skip
-    text = " ".join(" ".join(karate.text).split())
     for sentence in (
         "We labelled 14 nodes from 20 labels. Expect about 95 % to be right; always guessing",
         "the largest class gives 55 %.",
@@ -79,33 +90,27 @@ def test_every_section_is_there_in_the_order_of_what_matters(karate):
         "12.3 seconds",
         "3 self-loops were removed.",
     ):
-        assert sentence in text
+        assert sentence in karate.words
 
 
-def test_the_matrix_is_that_of_hidden_labels_unless_the_truth_is_known(karate, karate_page, tmp_path):
+def test_the_matrix_is_that_of_hidden_labels_unless_the_truth_is_known(karate, karate_page, write):
     counts = [cell["title"] for cell in karate.tags("td") if "→" in cell.get("title", "")]
     assert "Officer → Officer: 11" in counts
     truth = confusion_matrix(["Mr. Hi"] * 7, ["Officer"] * 7, ["Mr. Hi", "Officer"], "From the census.")
-    write_page(tmp_path / "p.html", replace(karate_page, confusion=truth))
-    text = " ".join(" ".join(read(tmp_path / "p.html").text).split())
-    assert "From the census. 0.0 % of 7 are right." in text
+    assert "From the census. 0.0 % of 7 are right." in write(replace(karate_page, confusion=truth)).words
     many = confusion_matrix([f"c{i}" for i in range(40)], [f"c{i}" for i in range(1, 40)] + ["c0"])
-    write_page(tmp_path / "p.html", replace(karate_page, confusion=many))
-    assert "40 classes are too many for a matrix" in " ".join(
-        " ".join(read(tmp_path / "p.html").text).split()
-    )
+    assert "40 classes are too many for a matrix" in write(replace(karate_page, confusion=many)).words
 
 
-def test_a_model_that_is_no_better_than_the_largest_class_is_marked(karate_page, tmp_path):
+def test_a_model_that_is_no_better_than_the_largest_class_is_marked(karate_page, write):
     held = karate_page.held_out
     blind = replace(held, distributions=np.tile([0.6, 0.4], (len(held.nodes), 1)))
-    write_page(tmp_path / "p.html", replace(karate_page, held_out=blind))
-    text = " ".join(" ".join(read(tmp_path / "p.html").text).split())
-    assert "The model is no better than always answering the largest class." in text
+    told = write(replace(karate_page, held_out=blind)).words
+    assert "The model is no better than always answering the largest class." in told
 
 
 def test_every_chart_has_a_place_and_every_place_a_chart(karate):
-    charts = json.loads(karate.data["application/json"])
+    charts = karate.charts
     elements = [div["data-chart"] for div in karate.tags("div") if "data-chart" in div]
     assert sorted(elements) == sorted(charts)
     assert set(charts) == {"map", "confidences", "reliability", "curve-0", "learning"}
@@ -134,12 +139,9 @@ def test_hostile_names_stay_text(hostile, karate, hostile_names):
     for name in hostile_names[:6]:
         assert name in text
     assert "49" not in re.findall(r"\$\{x\} (\S+)", text)
-    labels = {row["label"] for row in json.loads(hostile.data["application/json"])["map"]["datasets"]["rows"]}
-    assert labels <= set(hostile_names)
-
-
-def test_no_name_becomes_a_field_or_an_expression(hostile, hostile_names):
-    charts = json.loads(hostile.data["application/json"])
+    charts = hostile.charts
+    assert {row["label"] for row in charts["map"]["datasets"]["rows"]} <= set(hostile_names)
+    # no name becomes a field or an expression
     for chart in charts.values():
         del chart["datasets"]
     specification = json.dumps(charts, ensure_ascii=False)
@@ -159,21 +161,17 @@ def test_cora_stays_below_three_megabytes(tmp_path, page_of):
     assert (tmp_path / "cora.html").stat().st_size < 3_000_000
 
 
-def test_the_least_that_can_be_said_is_a_page_too(tmp_path):
-    page = Page("Nothing", "gssl check", graph_health(np.zeros((3, 3)), [None] * 3))
-    write_page(tmp_path / "p.html", page)
-    tree = read(tmp_path / "p.html")
+def test_the_least_that_can_be_said_is_a_page_too(write):
+    tree = write(Page("Nothing", "gssl check", graph_health(np.zeros((3, 3)), [None] * 3)))
     assert [section["id"] for section in tree.tags("section")] == ["graph", "run"]
-    assert "The graph has 3 nodes, and 0 labels." in " ".join(tree.text)
+    assert "The graph has 3 nodes, and 0 labels." in tree.words
 
 
-def test_a_sample_and_many_classes_are_said_to_be_so(karate_page, tmp_path):
+def test_a_sample_and_many_classes_are_said_to_be_so(karate_page, write):
     names = [f"class {i:02}" for i in range(70)]
     predictions = tabulate(range(70), np.eye(70), names)
     points = [MapPoint(str(i), 0.0, i / 9, names[i], 0.5, False) for i in range(14)]
-    page = replace(karate_page, points=points, predictions=predictions, held_out=None)
-    write_page(tmp_path / "p.html", page)
-    text = " ".join(" ".join(read(tmp_path / "p.html").text).split())
+    text = write(replace(karate_page, points=points, predictions=predictions, held_out=None)).words
     assert "All labelled nodes and a random sample of the others are drawn, 14 of 34" in text
     assert "4 smaller classes" in text
     assert "The 60 most frequent of 70 classes are shown." in text

@@ -1,16 +1,17 @@
 import json
 import subprocess
 import sys
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from time import monotonic, sleep
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
+from scipy.sparse import csr_array
 
 import gssl
-from gssl.cli.app import app
+from gssl.operators import Filters, normalized_adjacency
+from gssl.scale.execution import Task
 from gssl.scale.memory import SlabPlan
 from gssl.scale.run_folder import RunFolder
 
@@ -20,51 +21,24 @@ class _StoppedError(Exception):
 
 
 @pytest.fixture
-def stopping(monkeypatch):
-    """Return a function that makes a fit raise ``stopping.error`` after writing a number of files."""
-    write = RunFolder.write
+def stopping():
+    """Return a context in which a fit stops with an error once it has written a number of files."""
 
+    @contextmanager
     def stop_after(count):
-        left = [count]
+        left, write = iter(range(count)), RunFolder.write
 
         def write_until(self, *arguments):
-            left[0] -= 1
-            if left[0] < 0:
+            if next(left, None) is None:
                 raise _StoppedError
             return write(self, *arguments)
 
-        monkeypatch.setattr(RunFolder, "write", write_until)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(RunFolder, "write", write_until)
+            with pytest.raises(_StoppedError):
+                yield
 
-    stop_after.error = _StoppedError
     return stop_after
-
-
-@pytest.fixture(scope="module")
-def tables(tmp_path_factory):
-    """Write a graph, features and labels as files."""
-    folder = tmp_path_factory.mktemp("tables")
-    data = gssl.datasets.make_block_graph(120, 500, 24, 3, features="dense", random_state=1)
-    y = data.mask_labels("default")
-    rows, columns = data.adjacency.nonzero()
-    edges = "".join(f"{u},{v}\n" for u, v in zip(rows, columns, strict=True) if u < v)
-    (folder / "edges.csv").write_text("a,b\n" + edges)
-    labels = "".join(f"{node},c{label}\n" for node, label in enumerate(y) if label != -1)
-    (folder / "labels.csv").write_text("id,label\n" + labels)
-    np.save(folder / "x.npy", np.array(data.features, dtype=np.float32))
-    np.save(folder / "x.ids.npy", np.arange(120))
-    return folder
-
-
-@pytest.fixture(scope="session")
-def classify():
-    """Run ``gssl classify`` on the tables of a folder."""
-
-    def run(folder, out, *options):
-        named = {"--edges": "edges.csv", "--labels": "labels.csv", "--features": "x.npy"}
-        sources = [part for option, file in named.items() for part in (option, str(folder / file))]
-        return CliRunner().invoke(app, ["classify", *sources, "--out", str(out), "-q", *options])
-
-    return run
 
 
 @pytest.fixture(scope="session")
@@ -95,6 +69,45 @@ def blocks():
     data = gssl.datasets.make_block_graph(300, 1500, 24, 5, features="dense", random_state=3)
     X = np.array(data.features, dtype=np.float32)
     return X, data.mask_labels("default"), data.adjacency
+
+
+@pytest.fixture
+def in_form(tmp_path):
+    """Return a function that gives features as an array, a sparse matrix, or a file."""
+
+    def give(X, kind):
+        np.save(tmp_path / "X.npy", X)
+        mapped = np.load(tmp_path / "X.npy", mmap_mode="r")
+        return {"array": X, "sparse": csr_array(X), "file": mapped, "double": X.astype(np.float64)}[kind]
+
+    return give
+
+
+@pytest.fixture
+def in_files(blocks, tmp_path):
+    """Return a function that gives features, in an order, and the graph as files."""
+
+    def give(order):
+        X, _, A = blocks
+        files = {"X": np.asarray(X, order=order), "data": A.data, "indices": A.indices, "indptr": A.indptr}
+        for name, array in files.items():
+            np.save(tmp_path / f"{name}.npy", array)
+        mapped = {name: np.load(tmp_path / f"{name}.npy", mmap_mode="r") for name in files}
+        return mapped["X"], csr_array((mapped["data"], mapped["indices"], mapped["indptr"]), shape=A.shape)
+
+    return give
+
+
+@pytest.fixture
+def map_columns(blocks):
+    """Return a function that runs a function of features, filters and columns in an execution."""
+    X, _, A = blocks
+    filters = Filters(normalized_adjacency(A, X.dtype))
+
+    def run(execution, function, X=X, name=("task",)):
+        return execution.map_columns(Task(function, name), X, lambda k: filters)
+
+    return run
 
 
 @pytest.fixture(scope="session")

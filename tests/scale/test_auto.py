@@ -1,4 +1,4 @@
-"""AutoClassifier within a budget, on a cluster and after a resume: same models and predictions."""
+"""AutoClassifier and AutoRegressor within a budget, on a cluster and resumed: same models and predictions."""
 
 import pickle
 import tracemalloc
@@ -18,36 +18,81 @@ pytestmark = pytest.mark.filterwarnings("ignore::gssl.graph.GraphWarning")
 
 
 def fit(X, y, A, depth=4, **options):
-    """Fit with options of gssl.execution."""
+    """Fit a classifier, or a regressor to numbers, with options of gssl.execution."""
+    model = gssl.AutoRegressor if y.dtype.kind == "f" and y.ndim == 1 else gssl.AutoClassifier
     with warnings.catch_warnings(), gssl.execution(**options):
         warnings.simplefilter("ignore", GraphWarning)
-        return gssl.AutoClassifier(depth=depth).fit(X, y, adjacency=A)
+        return model(depth=depth).fit(X, y, adjacency=A)
 
 
 @pytest.fixture(scope="module")
-def plain(blocks):
-    """A fit in memory on the graph of most tests, which no test changes."""
-    X, y, A = blocks
-    return fit(X, y, A)
+def numbers(blocks):
+    """Features in double precision, numbers of every second node, and the graph."""
+    X, _, A = blocks
+    X = X.astype(np.float64)
+    rng = np.random.default_rng(0)
+    near = (A @ X) / np.maximum(np.diff(A.indptr), 1)[:, None]
+    y = X[:, 0] + 2.0 * near[:, 1] + 0.3 * X[:, 2] * X[:, 3] + 0.1 * rng.normal(size=len(X))
+    return X, np.where(rng.random(len(X)) < 0.5, y, np.nan), A
+
+
+@pytest.fixture(scope="module", params=["blocks", "numbers"])
+def problem(request):
+    """Features, classes or numbers, and the graph."""
+    return request.getfixturevalue(request.param)
+
+
+@pytest.fixture(scope="module")
+def plain(problem):
+    """A fit in memory, which no test changes."""
+    return fit(*problem)
+
+
+@pytest.fixture(scope="module")
+def uninterrupted(problem):
+    """Fit within a budget without a stop, once for each budget and kind of features."""
+    X, y, A = problem
+    return cache(lambda memory, form=np.asarray: fit(form(X), y, A, memory=memory))
+
+
+def on(*cases):
+    """Parametrize the problem and further arguments."""
+    return pytest.mark.parametrize(("problem", "case"), cases, indirect=["problem"])
 
 
 def assert_same(found, plain, atol=1e-4):
     """Check that the same models were tried and chosen, with the same scores and predictions."""
     tables = [[(e.model, e.settings, e.chosen) for e in model.leaderboard_] for model in (found, plain)]
     assert tables[0] == tables[1]
-    scores = [[e.score for e in model.leaderboard_] for model in (found, plain)]
-    np.testing.assert_allclose(scores[0], scores[1], atol=1e-12)
     assert found.explain_ == plain.explain_
+    scores = [[e.score for e in model.leaderboard_] for model in (found, plain)]
+    if isinstance(plain, gssl.AutoRegressor):
+        np.testing.assert_allclose(scores[0], scores[1], atol=1e-9)
+        for name in ("transduction_", "intervals_", "held_out_"):
+            np.testing.assert_allclose(getattr(found, name), getattr(plain, name), rtol=1e-6, atol=1e-6)
+        return
+    np.testing.assert_allclose(scores[0], scores[1], atol=1e-12)
     assert found.n_iter_ == plain.n_iter_
     assert (found.transduction_ == plain.transduction_).all()
     np.testing.assert_allclose(found.label_distributions_, plain.label_distributions_, atol=atol)
     np.testing.assert_allclose(found._held_out_scores, plain._held_out_scores, atol=1e-3)
 
 
-@pytest.mark.parametrize(("width", "kind"), [(1, "dense"), (7, "sparse"), (16, "double")])
-def test_no_width_of_slabs_changes_anything(blocks, widths, width, kind):
-    X, y, A = blocks
-    X = {"dense": X, "sparse": csr_array(X), "double": X.astype(np.float64)}[kind]
+def more_labels(y):
+    """Return other labels, or numbers, for some nodes."""
+    if y.dtype.kind == "f":
+        return np.where(np.arange(len(y)) % 3 == 0, np.nan_to_num(y), y)
+    return np.where(np.arange(len(y)) < 30, np.arange(len(y)) % 5, y)
+
+
+@on(
+    *[("blocks", case) for case in ((1, "array"), (7, "sparse"), (16, "double"))],
+    *[("numbers", case) for case in ((1, "array"), (7, "array"))],
+)
+def test_no_width_of_slabs_changes_anything(problem, in_form, widths, case):
+    X, y, A = problem
+    width, kind = case
+    X = in_form(X, kind)
     plain = fit(X, y, A)
     widths(width)
     assert_same(fit(X, y, A, memory="1GB"), plain)
@@ -73,18 +118,16 @@ def typed(blocks):
     return check_adjacency({"cites": csr_array(upper), "likes": lower + lower.T}, directed=True)
 
 
-@pytest.mark.parametrize("width", [1, 7])
-def test_relations_do_not_depend_on_slabs(blocks, typed, widths, width):
+@pytest.mark.parametrize("width", [1, 7, None])
+def test_relations_give_the_same_in_slabs_and_on_a_cluster(blocks, typed, widths, client, width):
     X, y, _ = blocks
     plain = fit(X, y, typed)
     assert any("of 'cites'" in entry.settings for entry in plain.leaderboard_)
-    widths(width)
-    assert_same(fit(X, y, typed, memory="1GB"), plain)
-
-
-def test_relations_on_a_cluster(blocks, typed, client):
-    X, y, _ = blocks
-    assert_same(fit(X, y, typed, client=client), fit(X, y, typed))
+    if width is None:
+        assert_same(fit(X, y, typed, client=client), plain)
+    else:
+        widths(width)
+        assert_same(fit(X, y, typed, memory="1GB"), plain)
 
 
 def test_rare_features_within_a_budget(blocks, widths, monkeypatch):
@@ -98,23 +141,20 @@ def test_rare_features_within_a_budget(blocks, widths, monkeypatch):
     assert_same(fit(csr_array(X), y, A, memory="1GB"), plain)
 
 
-@pytest.mark.parametrize("budget", ["60kB", "200kB", "1GB"])
-def test_a_budget_changes_nothing(blocks, plain, budget):
-    X, y, A = blocks
-    assert_same(fit(X, y, A, memory=budget), plain)
+@on(
+    *[("blocks", budget) for budget in ("60kB", "200kB", "1GB")],
+    *[("numbers", budget) for budget in ("150kB", "1MB", "50MB")],
+)
+def test_a_budget_changes_nothing(problem, plain, case):
+    assert_same(fit(*problem, memory=case), plain)
 
 
-@pytest.mark.parametrize("order", ["C", "F"])
-def test_features_and_graph_may_stay_in_files(blocks, plain, tmp_path, order):
-    X, y, A = blocks
-    files = {"X": np.asarray(X, order=order), "data": A.data, "indices": A.indices, "indptr": A.indptr}
-    for name, array in files.items():
-        np.save(tmp_path / f"{name}.npy", array)
-    mapped = {name: np.load(tmp_path / f"{name}.npy", mmap_mode="r") for name in files}
-    graph = csr_array((mapped["data"], mapped["indices"], mapped["indptr"]), shape=A.shape)
-    found = fit(mapped["X"], y, graph, memory="100kB")
+@on(("blocks", "C"), ("blocks", "F"))
+def test_features_and_graph_may_stay_in_files(problem, plain, in_files, case):
+    X, A = in_files(case)
+    found = fit(X, problem[1], A, memory="100kB")
     assert_same(found, plain)
-    again = found.predict_proba(mapped["X"], adjacency=graph)
+    again = found.predict_proba(X, adjacency=A)
     np.testing.assert_allclose(again, found.label_distributions_, atol=1e-5)
 
 
@@ -126,11 +166,12 @@ def test_many_labels_are_judged_alike(blocks, monkeypatch):
     assert_same(fit(X, y, A, memory="100kB"), fit(X, y, A))
 
 
-def test_without_features(blocks):
-    _, y, A = blocks
+@on(("blocks", "300kB"), ("numbers", "1MB"))
+def test_without_features(problem, case):
+    _, y, A = problem
     plain = fit(None, y, A)
     assert "no features" in plain.explain_
-    assert_same(fit(None, y, A, memory="300kB"), plain)
+    assert_same(fit(None, y, A, memory=case), plain)
 
 
 def test_a_rival_that_wins_predicts_within_the_budget_too(blocks, monkeypatch):
@@ -144,8 +185,7 @@ def test_a_rival_that_wins_predicts_within_the_budget_too(blocks, monkeypatch):
 
 def test_other_labels_after_a_fit_within_a_budget(blocks, tmp_path):
     X, y, A = blocks
-    more = np.array(y)
-    more[:30] = np.arange(30) % 5
+    more = more_labels(y)
     found = fit(X, y, A, memory="100kB", resume=tmp_path)
     plain = fit(X, more, A)
     assert_same(found.update_labels(more), plain, atol=1e-3)
@@ -179,6 +219,7 @@ def test_calibration_passes_the_options_on(blocks, tmp_path):
     )
 
 
+@pytest.mark.slow
 def test_no_array_of_all_nodes_and_features_is_made(tmp_path, monkeypatch):
     monkeypatch.setattr("gssl.scale.columns._BLOCK_BYTES", 1 << 18)  # by default this file is a single block
     monkeypatch.setattr("gssl.selection.views._ROWS", 2000)
@@ -207,101 +248,81 @@ def test_no_array_of_all_nodes_and_features_is_made(tmp_path, monkeypatch):
     assert peak < most < X.nbytes
 
 
-@pytest.fixture(scope="module")
-def uninterrupted(blocks):
-    """Fit within a budget without a stop, once for each budget and kind of features."""
-    X, y, A = blocks
-    return cache(
-        lambda memory, kind="dense": fit(csr_array(X) if kind == "sparse" else X, y, A, memory=memory)
-    )
-
-
-@pytest.mark.parametrize("stop", [0, 3, 21])
-def test_it_goes_on_after_any_file(blocks, tmp_path, stopping, uninterrupted, stop):
-    X, y, A = blocks
-    expected = uninterrupted("60kB")
-    stopping(stop)
-    with pytest.raises(stopping.error):
-        fit(X, y, A, memory="60kB", resume=tmp_path)
-    stopping(10**9)
-    again = fit(X, y, A, memory="60kB", resume=tmp_path)
+@on(
+    *[("blocks", ("60kB", stop)) for stop in (0, 3, 21)],
+    *[("numbers", ("150kB", stop)) for stop in (0, 3, 12)],
+)
+def test_it_goes_on_after_any_file(problem, tmp_path, stopping, uninterrupted, case):
+    memory, stop = case
+    expected = uninterrupted(memory)
+    with stopping(stop):
+        fit(*problem, memory=memory, resume=tmp_path)
+    again = fit(*problem, memory=memory, resume=tmp_path)
     assert_same(again, expected)
-    assert np.array_equal(again.label_distributions_, expected.label_distributions_)
+    predicted = "transduction_" if isinstance(again, gssl.AutoRegressor) else "label_distributions_"
+    assert np.array_equal(getattr(again, predicted), getattr(expected, predicted))
 
 
-@pytest.mark.parametrize("kind", ["dense", "sparse"])
+@pytest.mark.parametrize("problem", ["blocks"], indirect=True)
+@pytest.mark.parametrize("form", [np.asarray, csr_array])
 @pytest.mark.parametrize(("before", "after"), [("60kB", "150kB"), ("150kB", "60kB")])
-def test_it_goes_on_with_another_budget(blocks, tmp_path, stopping, uninterrupted, kind, before, after):
-    X, y, A = blocks
-    X = csr_array(X) if kind == "sparse" else X
-    expected = uninterrupted(before, kind)
-    stopping(7)
-    with pytest.raises(stopping.error):
+def test_it_goes_on_with_another_budget(problem, tmp_path, stopping, uninterrupted, form, before, after):
+    X, y, A = problem
+    X = form(X)
+    with stopping(7):
         fit(X, y, A, memory=before, resume=tmp_path)
-    stopping(10**9)
-    again = fit(X, y, A, memory=after, resume=tmp_path)
-    assert_same(again, expected)
-    assert_same(fit(X, y, A, memory=before, resume=tmp_path), expected)
+    for budget in (after, before):
+        assert_same(fit(X, y, A, memory=budget, resume=tmp_path), uninterrupted(before, form))
 
 
-def test_a_finished_run_is_not_done_again(blocks, tmp_path, monkeypatch):
+def test_a_finished_run_is_not_done_again_and_not_taken_up_with_other_labels(blocks, tmp_path, monkeypatch):
     X, y, A = blocks
     first = fit(X, y, A, memory="100kB", resume=tmp_path)
     monkeypatch.setattr("gssl.selection.filtered_rows.Powers.__call__", None)
     again = fit(X, y, A, memory="100kB", resume=tmp_path)
     assert np.array_equal(again.label_distributions_, first.label_distributions_)
-
-
-def test_other_labels_do_not_take_up_what_was_done(blocks, tmp_path):
-    X, y, A = blocks
-    fit(X, y, A, memory="100kB", resume=tmp_path)
     changed = np.array(y)
     changed[np.flatnonzero(changed == -1)[0]] = 0
     with pytest.raises(ValueError, match="other features, graph, labels or parameters"):
         fit(X, changed, A, memory="100kB", resume=tmp_path)
 
 
-def test_what_cannot_be_is_one_sentence(blocks, tmp_path):
+@pytest.mark.parametrize("model", [gssl.AutoClassifier, gssl.AutoRegressor])
+def test_time_and_resume_are_not_combined(blocks, tmp_path, model):
     X, y, A = blocks
     message = r"time_budget cannot be combined with resume: leave out one\.$"
     with gssl.execution(resume=tmp_path), pytest.raises(ValueError, match=message):
-        gssl.AutoClassifier(time_budget=9.0).fit(X, y, adjacency=A)
-    with pytest.raises(ValueError, match=r"budget of 10.0 kB is too small: a column needs \d+\.\d kB"):
-        fit(X, y, A, memory="10kB")
+        model(time_budget=9.0).fit(X, y, adjacency=A)
 
 
-@pytest.mark.parametrize("method", [gssl.LabelPropagation(), gssl.LabelSpreading(spread=0.99)])
-@pytest.mark.parametrize("budget", [None, "300kB"])
-def test_spreading_labels_goes_on_after_any_file(blocks, tmp_path, stopping, monkeypatch, method, budget):
-    monkeypatch.setattr("gssl.methods.recurrences.CHECKPOINT", 5)
-    _, y, A = blocks
-    plain = method.fit(None, y, adjacency=A)
-    distributions, n_iter = plain.label_distributions_, plain.n_iter_
-    assert n_iter > 15
-    stopping(6)
-    with gssl.execution(memory=budget, resume=tmp_path):
-        with pytest.raises(stopping.error):
-            method.fit(None, y, adjacency=A)
-        stopping(10**9)
-        again = method.fit(None, y, adjacency=A)
-    assert again.n_iter_ == n_iter
-    np.testing.assert_allclose(again.label_distributions_, distributions, rtol=1e-9, atol=1e-12)
-    message = "other features, graph, labels or parameters"
-    with gssl.execution(resume=tmp_path), pytest.raises(ValueError, match=message):
-        method.fit(None, np.where(y == 0, 1, y), adjacency=A)
+@on(("numbers", "150kB"))
+def test_numbers_are_predicted_within_a_budget(problem, plain, case):
+    X, y, A = problem
+    new = np.isnan(y)
+    with gssl.execution(memory=case):
+        found = plain.predict(X, adjacency=A)
+    np.testing.assert_allclose(found[new], plain.transduction_[new], rtol=1e-6, atol=1e-6)
 
 
-@pytest.mark.parametrize("kind", ["sparse", "file"])
-def test_a_cluster_changes_nothing(blocks, client, tmp_path, kind):
-    X, y, A = blocks
-    np.save(tmp_path / "X.npy", X)
-    features = csr_array(X) if kind == "sparse" else np.load(tmp_path / "X.npy", mmap_mode="r")
-    plain = fit(features, y, A)
-    found = fit(features, y, A, client=client)
-    assert_same(found, plain)
-    more = np.array(y)
-    more[:30] = np.arange(30) % 5
-    assert_same(found.update_labels(more), fit(features, more, A), atol=1e-3)
+@on(("blocks", "sparse"), ("blocks", "file"), ("numbers", "array"), ("numbers", "sparse"))
+def test_a_cluster_changes_nothing(problem, client, in_form, case):
+    X, y, A = problem
+    X = in_form(X, case)
+    found = fit(X, y, A, client=client)
+    assert_same(found, fit(X, y, A))
+    more = more_labels(y)
+    assert_same(found.update_labels(more), fit(X, more, A), atol=1e-3)
+
+
+@pytest.mark.parametrize("where", ["budget", "cluster"])
+def test_several_labels_are_the_same_anywhere(numbers, client, where):
+    X, y, A = numbers
+    known = ~np.isnan(y)
+    Y = np.where(known[:, None], np.stack([X[:, 0] > 0, y > np.nanmedian(y), X[:, 2] > 0], axis=1), np.nan)
+    plain = fit(X, Y, A)
+    found = fit(X, Y, A, **({"memory": "1MB"} if where == "budget" else {"client": client}))
+    np.testing.assert_allclose(found.label_distributions_, plain.label_distributions_, atol=1e-6)
+    assert found.explain_ == plain.explain_
 
 
 def test_labels_are_updated_when_the_cluster_is_gone(blocks, monkeypatch):
@@ -314,8 +335,7 @@ def test_labels_are_updated_when_the_cluster_is_gone(blocks, monkeypatch):
     with cluster, distributed.Client(cluster) as lost:
         found = fit(X, y, A, client=lost)
         again = pickle.loads(pickle.dumps(found))  # noqa: S301
-    more = np.array(y)
-    more[:30] = np.arange(30) % 5
+    more = more_labels(y)
     for model in (found, again):
         assert_same(model.update_labels(more), fit(X, more, A), atol=1e-3)
 
@@ -346,38 +366,3 @@ def test_graphs_that_people_know(client, name, split, parts):
     budget = int(n * d * data.features.dtype.itemsize / 8 + data.adjacency.nnz * 16)
     for settings in ({"memory": budget}, {"client": client}):
         assert_same(fit(data.features, y, data.adjacency, depth=16, **settings), plain)
-
-
-@pytest.mark.parametrize("how", ["memory", "resume", pytest.param("workers", marks=pytest.mark.slow)])
-def test_the_command_takes_its_options_without_a_method(classify, tables, tmp_path, how):
-    if how == "workers":
-        pytest.importorskip("distributed", reason="the extra 'distributed' is not installed")
-    options = {"memory": ["--memory", "1MB"], "workers": ["--workers", "2"]}
-    options["resume"] = [*options["memory"], "--resume", str(tmp_path / "run")]
-    plain, found, again = (tmp_path / f"{name}.csv" for name in ("plain", "found", "again"))
-    assert classify(tables, plain).exit_code == 0
-    done = classify(tables, found, *options[how])
-    assert done.exit_code == 0, done.output
-    columns = [[line.split(",")[:2] for line in out.read_text().splitlines()] for out in (plain, found)]
-    assert columns[0] == columns[1]
-    if how == "resume":
-        assert (tmp_path / "run" / "run.json").exists()
-        assert classify(tables, again, *options[how]).exit_code == 0
-        assert again.read_bytes() == found.read_bytes()
-
-
-@pytest.mark.parametrize(
-    ("method", "options", "flag"),
-    [
-        ("manifoldregularization", ["--memory", "1GB"], "--memory"),
-        ("correctandsmooth", ["--resume", "r"], "--resume"),
-        ("correctandsmooth", ["--workers", "2"], "--workers"),
-        ("manifoldregularization", ["--dask", "tcp://127.0.0.1:1"], "--dask"),
-    ],
-)
-def test_options_are_refused_before_anything_is_read(classify, tmp_path, method, options, flag):
-    # none of the files exist
-    done = classify(tmp_path, tmp_path / "p.csv", "--method", method, *options)
-    assert done.exit_code == 2
-    told = done.output.strip()
-    assert told == f"gssl: {flag} does not work with --method {method}: choose another, such as ogc or ggcm."

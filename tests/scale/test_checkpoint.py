@@ -1,6 +1,7 @@
 """A stopped run resumes where it was, and its results are bit-identical."""
 
-import shutil
+import itertools
+import os
 import signal
 import subprocess
 import sys
@@ -11,9 +12,9 @@ import pytest
 from scipy.sparse import csr_array
 
 import gssl
-from gssl.operators import Filters, normalized_adjacency
+from gssl.operators import normalized_adjacency
 from gssl.scale import slabs
-from gssl.scale.checkpoint import StepCheckpoint, claim, identity
+from gssl.scale.checkpoint import StepCheckpoint, identity
 from gssl.scale.execution import FinishedStep, InMemory, Task
 from gssl.scale.run_folder import RunFolder
 from gssl.scale.slabs import SlabEmbedding, SlabExecution
@@ -21,14 +22,15 @@ from gssl.selection.candidates import GraphOperators
 from gssl.selection.features import Features
 from gssl.selection.filtered_rows import Powers
 
-# each fit writes its results when it is done; a pause after every file leaves time for a kill
+REFUSED = "belongs to a run with other features, graph, labels or parameters"
+# a pause before and after every file leaves time for a kill
 _CHILD = """
 import sys, time
 import numpy as np
 import gssl
 from gssl.scale import run_folder
 
-method, folder, out, pause = sys.argv[1], sys.argv[2], sys.argv[3], float(sys.argv[4])
+folder, out, pause = sys.argv[1], sys.argv[2], float(sys.argv[3])
 write = run_folder.RunFolder.write
 def slowly(self, *arguments):
     time.sleep(pause)
@@ -36,38 +38,26 @@ def slowly(self, *arguments):
     time.sleep(pause)
     return path
 run_folder.RunFolder.write = slowly
+gssl.OGC._label_space_pays = lambda *_: False
 data = gssl.datasets.make_block_graph(300, 1500, 24, 5, features="dense", random_state=3)
 X, y = np.array(data.features, dtype=np.float32), data.mask_labels("default")
-if method == "GGCM":
-    with gssl.execution(memory="27kB", resume=folder):
-        model = gssl.GGCM(depth=3).fit(X, adjacency=data.adjacency)
-    np.save(out, np.asarray(model.embedding_))
-else:
-    if method == "OGC":
-        gssl.OGC._label_space_pays = lambda *_: False
-    model = gssl.OGC(random_state=0, max_iter=8)
-    with gssl.execution(memory="90kB", resume=folder):
-        model.fit(X, y, adjacency=data.adjacency)
-    np.save(out, np.hstack([model.label_distributions_, [model.history_["agreement"]] * len(X)]))
+with gssl.execution(memory="90kB", resume=folder):
+    model = gssl.OGC(random_state=0, max_iter=8).fit(X, y, adjacency=data.adjacency)
+np.save(out, np.hstack([model.label_distributions_, [model.history_["agreement"]] * len(X)]))
 """
 
 
-def _start(method, folder, out, pause=0.0):
-    return subprocess.Popen([sys.executable, "-c", _CHILD, method, str(folder), str(out), str(pause)])
+def _start(*arguments):
+    return subprocess.Popen([sys.executable, "-c", _CHILD, *map(str, arguments)])
 
 
-@pytest.mark.parametrize(
-    "method",
-    ["OGC", *(pytest.param(name, marks=pytest.mark.slow) for name in ("GGCM", "OGC in label space"))],
-)
-def test_a_run_killed_again_and_again_ends_with_the_same_bytes(tmp_path, method):
-    plain, killed = tmp_path / "plain.npy", tmp_path / "killed.npy"
-    assert _start(method, tmp_path / "a", plain).wait() == 0
-    folder = tmp_path / "b"
-    rng = np.random.default_rng(len(method))
-    kills = 0
-    while kills < 3:
-        child = _start(method, folder, killed, pause=0.1)
+@pytest.mark.slow
+def test_a_run_killed_again_and_again_ends_with_the_same_bytes(tmp_path):
+    plain, killed, folder = tmp_path / "plain.npy", tmp_path / "killed.npy", tmp_path / "b"
+    assert _start(tmp_path / "a", plain, 0).wait() == 0
+    rng = np.random.default_rng(3)
+    for _ in range(3):
+        child = _start(folder, killed, 0.1)
         # the first file shows that the inputs are read and the work has begun
         before = _stamp(folder)
         while child.poll() is None and _stamp(folder) == before:
@@ -76,8 +66,7 @@ def test_a_run_killed_again_and_again_ends_with_the_same_bytes(tmp_path, method)
         child.send_signal(signal.SIGKILL)
         assert child.wait() == -signal.SIGKILL
         assert not killed.exists()
-        kills += 1
-    assert _start(method, folder, killed).wait() == 0
+    assert _start(folder, killed, 0).wait() == 0
     assert killed.read_bytes() == plain.read_bytes()
 
 
@@ -85,38 +74,28 @@ def _stamp(folder):
     return sorted((path.name, path.stat().st_mtime_ns) for path in folder.rglob("*") if path.is_file())
 
 
-@pytest.mark.usefixtures("direct")
-@pytest.mark.parametrize("stop", range(0, 7))
-def test_ogc_goes_on_after_any_file(blocks, fit, tmp_path, stopping, stop):
-    X, y, A = blocks
-    model = gssl.OGC(random_state=0, max_iter=6)
-    expected = fit(model, X, y, adjacency=A, memory="90kB").label_distributions_
-    stopping(stop)
-    with pytest.raises(stopping.error):
-        fit(model, X, y, adjacency=A, memory="90kB", resume=tmp_path)
-    stopping(10**9)
-    again = fit(model, X, y, adjacency=A, memory="90kB", resume=tmp_path)
-    assert np.array_equal(again.label_distributions_, expected)
-    assert len(again.history_["agreement"]) == again.n_iter_ == 6
+BUDGETS = [("90kB", "75kB"), ("75kB", "90kB"), ("90kB", "1GB")]
 
 
 @pytest.mark.usefixtures("direct")
-@pytest.mark.parametrize("stop", [2, 4, 6])
-@pytest.mark.parametrize(("before", "after"), [("90kB", "75kB"), ("75kB", "90kB"), ("90kB", "1GB")])
-def test_ogc_keeps_to_the_budget_it_is_resumed_with(
-    blocks, fit, tmp_path, stopping, monkeypatch, stop, before, after
+@pytest.mark.parametrize(
+    ("stop", "budgets"),
+    [*((stop, ("90kB", "90kB")) for stop in range(7)), *itertools.product([2, 4, 6], BUDGETS)],
+)
+def test_ogc_goes_on_after_any_file_within_the_budget_it_is_resumed_with(
+    blocks, fit, tmp_path, stopping, monkeypatch, stop, budgets
 ):
     X, y, A = blocks
+    before, after = budgets
     model = gssl.OGC(random_state=0, max_iter=6)
     expected = fit(model, X, y, adjacency=A, memory=before).label_distributions_
-    stopping(stop)
-    with pytest.raises(stopping.error):
+    with stopping(stop):
         fit(model, X, y, adjacency=A, memory=before, resume=tmp_path)
-    stopping(10**9)
     plans, make = [], slabs._Slabs
     monkeypatch.setattr(slabs, "_Slabs", lambda *a: plans.append(make(*a)) or plans[-1])
     again = fit(model, X, y, adjacency=A, memory=after, resume=tmp_path)
     assert np.array_equal(again.label_distributions_, expected)
+    assert len(again.history_["agreement"]) == again.n_iter_ == 6
     fit(model, X, y, adjacency=A, memory=after)
     resumed, fresh = ((made.plan, made._folder is None) for made in plans)
     assert resumed == fresh
@@ -127,10 +106,8 @@ def test_steps_are_replayed_slab_by_slab_without_products(blocks, fit, tmp_path,
     X, y, A = blocks
     model = gssl.OGC(random_state=0, max_iter=6, agreement=1.0, patience=99)
     expected = fit(model, X, y, adjacency=A, memory="90kB").label_distributions_
-    stopping(5)  # the identity, then four steps
-    with pytest.raises(stopping.error):
+    with stopping(5):  # the identity, then four steps
         fit(model, X, y, adjacency=A, memory="90kB", resume=tmp_path)
-    stopping(10**9)
     names = sorted(path.name for path in tmp_path.iterdir() if not path.name.startswith("."))
     assert names == ["run.json", *(f"step-00000{k}.npz" for k in range(1, 5))]  # no slabs, no scores
     passes, one_pass = [], SlabEmbedding._pass
@@ -153,10 +130,8 @@ def test_embeddings_keep_to_the_budget_they_are_resumed_with(
 ):
     X, _, A = blocks
     expected = np.array(fit(method, X, adjacency=A, memory=before).embedding_)
-    stopping(4)  # after the identities of fit and task, and two slabs
-    with pytest.raises(stopping.error):
+    with stopping(4):  # after the identities of fit and task, and two slabs
         fit(method, X, adjacency=A, memory=before, resume=tmp_path)
-    stopping(10**9)
     widths, apply = [], type(method)._apply
     monkeypatch.setattr(
         type(method), "_apply", lambda self, X, filters: widths.append(X.shape[1]) or apply(self, X, filters)
@@ -177,57 +152,44 @@ def test_a_finished_run_is_not_done_again(blocks, fit, tmp_path, monkeypatch):
     assert np.array_equal(fit(gssl.GGCM(depth=3), X, **settings).embedding_, first)
 
 
-@pytest.mark.parametrize("damage", ["gone", "short"])
-def test_results_that_went_missing_are_not_taken_for_zeros(blocks, fit, tmp_path, damage):
-    X, _, A = blocks
-    settings = {"adjacency": A, "memory": "100kB", "resume": tmp_path}
-    fit(gssl.GGCM(depth=3), X, **settings)
-    (kept,) = tmp_path.rglob("embedding.npy")
-    if damage == "gone":
-        kept.unlink()
-    else:
-        kept.write_bytes(kept.read_bytes()[:1000])
-    with pytest.raises(ValueError, match="is missing or does not match the finished columns of this run"):
-        fit(gssl.GGCM(depth=3), X, **settings)
-
-
-@pytest.mark.parametrize("content", [b"", b"\xff\xfe", np.array([print], dtype=object)])
-def test_a_damaged_mask_of_finished_columns_is_refused(blocks, fit, tmp_path, content):
-    X, _, A = blocks
-    settings = {"adjacency": A, "memory": "100kB", "resume": tmp_path}
-    fit(gssl.SGC(), X, **settings)
-    (kept,) = tmp_path.glob("run-*/finished.npy")
-    if isinstance(content, bytes):
-        kept.write_bytes(content)
-    else:
-        np.save(kept, content, allow_pickle=True)
-    with pytest.raises(ValueError, match=r"finished.npy is damaged: remove .*run-\w+ and run again\.$"):
-        fit(gssl.SGC(), X, **settings)
+OTHER = "is missing or does not match the finished columns of this run"
+DAMAGED = r"finished.npy is damaged: remove .*run-\w+ and run again\.$"
 
 
 @pytest.mark.parametrize(
-    ("name", "wrong"),
+    ("name", "content", "message"),
     [
-        ("finished", np.ones(23, dtype=bool)),
-        ("finished", np.ones(24)),
-        ("embedding", np.zeros((300, 23), np.float32)),
-        ("embedding", np.zeros(24, np.float32)),
-        ("embedding", np.zeros((300, 24), np.float32)),  # in C order
+        ("embedding", None, OTHER),
+        ("embedding", 1000, OTHER),
+        ("embedding", np.zeros((300, 23), np.float32), OTHER),
+        ("embedding", np.zeros(24, np.float32), OTHER),
+        ("embedding", np.zeros((300, 24), np.float32), OTHER),  # in C order
+        ("finished", np.ones(23, dtype=bool), OTHER),
+        ("finished", np.ones(24), OTHER),
+        ("finished", 0, DAMAGED),
+        ("finished", b"\xff\xfe", DAMAGED),
+        ("finished", np.array([print], dtype=object), DAMAGED),
     ],
 )
-def test_a_mask_and_an_array_that_do_not_match_are_refused(blocks, fit, tmp_path, name, wrong):
+def test_results_that_are_missing_or_damaged_are_refused(blocks, fit, tmp_path, name, content, message):
     X, _, A = blocks
     settings = {"adjacency": A, "memory": "100kB", "resume": tmp_path}
     fit(gssl.SGC(), X, **settings)
     (kept,) = tmp_path.glob(f"run-*/{name}.npy")
-    np.save(kept, wrong)
-    with pytest.raises(ValueError, match="is missing or does not match the finished columns of this run"):
+    if content is None:
+        kept.unlink()
+    elif isinstance(content, int):
+        os.truncate(kept, content)
+    elif isinstance(content, bytes):
+        kept.write_bytes(content)
+    else:
+        np.save(kept, content, allow_pickle=True)
+    with pytest.raises(ValueError, match=message):
         fit(gssl.SGC(), X, **settings)
 
 
-def test_other_inputs_are_refused(blocks, fit, tmp_path):
+def test_other_inputs_and_versions_are_refused(blocks, fit, tmp_path, monkeypatch):
     X, y, A = blocks
-    refused = pytest.raises(ValueError, match="other features, graph, labels or parameters")
     sgc = {"adjacency": A, "memory": "100kB", "resume": tmp_path / "sgc"}
     ogc = {"adjacency": A, "resume": tmp_path / "ogc"}
     fit(gssl.SGC(), X, **sgc)
@@ -236,14 +198,17 @@ def test_other_inputs_are_refused(blocks, fit, tmp_path):
     changed[17, 3] += 1.0
     relabelled = np.array(y)
     relabelled[np.flatnonzero(relabelled == -1)[0]] = 0
-    with refused:
-        fit(gssl.SGC(), changed, **sgc)
-    with refused:
-        fit(gssl.SGC(depth=3), X, **sgc)
-    with refused:
-        fit(gssl.OGC(beta=0.2, random_state=0), X, y, **ogc)
-    with refused:
-        fit(gssl.OGC(random_state=0), X, relabelled, **ogc)
+    for model, features, labels, settings in (
+        (gssl.SGC(), changed, None, sgc),
+        (gssl.SGC(depth=3), X, None, sgc),
+        (gssl.OGC(beta=0.2, random_state=0), X, y, ogc),
+        (gssl.OGC(random_state=0), X, relabelled, ogc),
+    ):
+        with pytest.raises(ValueError, match=REFUSED):
+            fit(model, features, labels, **settings)
+    monkeypatch.setattr(gssl, "__version__", "999.0")
+    with pytest.raises(ValueError, match="or of another version of gssl: use the same"):
+        fit(gssl.SGC(), X, **sgc)
 
 
 def test_what_is_asked_for_after_a_fit_is_the_same_and_leaves_nothing(fit, tmp_path):
@@ -284,70 +249,24 @@ def test_passes_over_plain_and_unit_features_do_not_meet(blocks, tmp_path, kind)
     assert len(list(tmp_path.glob("run-*/finished.npy"))) == 2
 
 
-def test_another_version_does_not_take_up_what_was_done(blocks, fit, tmp_path, monkeypatch):
-    X, _, A = blocks
-    settings = {"adjacency": A, "memory": "100kB", "resume": tmp_path}
-    fit(gssl.SGC(), X, **settings)
-    monkeypatch.setattr(gssl, "__version__", "999.0")
-    with pytest.raises(ValueError, match="or of another version of gssl: use the same"):
-        fit(gssl.SGC(), X, **settings)
-
-
-class _StoppedError(Exception):
-    pass
-
-
 @pytest.mark.usefixtures("direct")
-def test_a_run_that_has_finished_no_step_begins_anew(blocks, fit, tmp_path, monkeypatch):
+def test_a_run_that_has_finished_no_step_begins_anew(blocks, fit, tmp_path, stopping):
     X, y, A = blocks
     model = gssl.OGC(max_iter=4, agreement=1.0, patience=9)  # unseeded: each fit has another initial W
-    finish = StepCheckpoint.finish
-    for budget, k in (("90kB", 1), ("1GB", 4)):
-
-        def finish_until(self, step, k=k):
-            if len(self.past) + 1 == k:
-                raise _StoppedError
-            finish(self, step)
-
-        monkeypatch.setattr(StepCheckpoint, "finish", finish_until)
-        with pytest.raises(_StoppedError):
-            fit(model, X, y, adjacency=A, memory=budget, resume=tmp_path)
-    monkeypatch.setattr(StepCheckpoint, "finish", finish)
+    with stopping(1):  # the identity
+        fit(model, X, y, adjacency=A, memory="90kB", resume=tmp_path)
+    with stopping(3):  # three steps
+        fit(model, X, y, adjacency=A, memory="1GB", resume=tmp_path)
     found = fit(model, X, y, adjacency=A, memory="90kB", resume=tmp_path)
     assert found.n_iter_ == 4
     scores = found.embedding_ @ found.coef_
     np.testing.assert_array_equal(scores.argmax(axis=1), np.searchsorted(found.classes_, found.transduction_))
 
 
-def test_two_processes_do_not_share_a_folder(fit, tmp_path):
-    folder, out = tmp_path / "r", tmp_path / "out.npy"
-    child = _start("GGCM", folder, out, pause=0.5)
-    deadline = time.monotonic() + 60
-    while not (folder / "run.json").exists():
-        assert child.poll() is None
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
-    data = gssl.datasets.make_block_graph(300, 1500, 24, 5, features="dense", random_state=3)
-    X = np.array(data.features, dtype=np.float32)
-    settings = {"adjacency": data.adjacency, "memory": "27kB", "resume": folder}
-    try:
-        with pytest.raises(ValueError, match="r is in use by another process: wait until that has ended, or"):
-            fit(gssl.GGCM(depth=3), X, **settings)
-    finally:
-        child.kill()
-        child.wait()
-    # a lock ends with its process; a process can lock its own folder again, even after it was recreated
-    found = fit(gssl.GGCM(depth=3), X, **settings).embedding_
-    shutil.rmtree(folder)
-    assert np.array_equal(fit(gssl.GGCM(depth=3), X, **settings).embedding_, found)
-    assert np.array_equal(fit(gssl.GGCM(depth=3), X, **settings).embedding_, found)
-
-
 def test_a_full_disk_is_one_sentence_and_the_checkpoint_stays(tmp_path):
     code = (
         "import resource, sys, numpy as np, gssl\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))\n"
-        "gssl.OGC._label_space_pays = lambda *_: False\n"
         "data = gssl.datasets.make_block_graph(300, 1500, 24, 5, features='dense', random_state=3)\n"
         "X = np.array(data.features, dtype=np.float32)\n"
         "try:\n"
@@ -388,7 +307,7 @@ def test_steps_are_read_as_they_were_written(tmp_path):
     assert [step.pull.tolist() for step in again.past] == [[[0, 0]], [[1, 1]]]
     assert again.past[1].facts == {"eta_w": 0.5}
     assert again.past[1].W.tolist() == np.ones((3, 2)).tolist()
-    with pytest.raises(ValueError, match="belongs to a run with other features, graph, labels or parameters"):
+    with pytest.raises(ValueError, match=REFUSED):
         StepCheckpoint(RunFolder(tmp_path), "b")
 
 
@@ -420,44 +339,49 @@ def test_an_identity_is_that_of_every_number():
     assert known == [identity(part) for part in parts]
 
 
-def test_a_folder_is_claimed_once(tmp_path):
-    claim(RunFolder(tmp_path), "a")
-    claim(RunFolder(tmp_path), "a")
-    with pytest.raises(ValueError, match="belongs to a run with other features, graph, labels or parameters"):
-        claim(RunFolder(tmp_path), "b")
+def test_a_result_that_another_goes_on_from_is_removed(blocks, tmp_path, map_columns):
+    X, execution = blocks[0], SlabExecution(10**9, tmp_path)
 
+    def double(X, *name):
+        return map_columns(execution, lambda X, *_: 2 * X, X, name)
 
-def test_a_result_that_another_goes_on_from_is_removed(blocks, tmp_path):
-    X, _, A = blocks
-    filters = Filters(normalized_adjacency(A, X.dtype))
-
-    def run(execution, X, *name):
-        return execution.map_columns(Task(lambda X, *_: 2 * X, name), X, lambda k: filters)
-
-    execution = SlabExecution(10**9, tmp_path)
-    first = run(execution, X, "double", 1)
-    run(execution, X, "another")
+    first = double(X, "double", 1)
+    double(X, "another")
     assert len(list(tmp_path.glob("run-*"))) == 2
-    state = run(execution, X, "double", 2)
+    state = double(X, "double", 2)
     for k in range(3, 6):
-        state = run(execution, state, "double", k)
+        state = double(state, "double", k)
     assert np.array_equal(state, 8 * first)
     # results that do not continue another are kept
     assert len(list(tmp_path.glob("run-*"))) == 3
 
 
-@pytest.mark.parametrize("stop", [4, 7, 11])
-def test_label_spreading_goes_on_where_it_was(blocks, fit, tmp_path, stopping, monkeypatch, stop):
+SPREADING, PROPAGATION = gssl.LabelSpreading(spread=0.99), gssl.LabelPropagation()
+
+
+@pytest.mark.parametrize(
+    ("method", "budget", "stop", "done"),
+    [
+        # each step writes the identity and the columns of its task, and its state
+        (SPREADING, None, 4, 1),
+        (SPREADING, None, 7, 2),
+        (SPREADING, None, 11, 3),
+        (SPREADING, "300kB", 6, 1),
+        (PROPAGATION, None, 6, 1),
+        (PROPAGATION, "300kB", 6, 1),
+    ],
+)
+def test_labels_go_on_spreading_where_they_were(
+    blocks, fit, tmp_path, stopping, monkeypatch, method, budget, stop, done
+):
     monkeypatch.setattr("gssl.methods.recurrences.CHECKPOINT", 5)
     _, y, A = blocks
-    method = gssl.LabelSpreading(spread=0.99)
-    plain = fit(method, None, y, adjacency=A)
+    plain = fit(method, None, y, adjacency=A, memory=budget)
     distributions, n_iter = plain.label_distributions_, plain.n_iter_
-    stopping(stop)
-    with pytest.raises(stopping.error):
-        fit(method, None, y, adjacency=A, resume=tmp_path)
-    stopping(10**9)
-    done = (stop - 1) // 3  # each step writes the identity and the columns of its task, and its state
+    assert n_iter > 15
+    settings = {"adjacency": A, "memory": budget, "resume": tmp_path}
+    with stopping(stop):
+        fit(method, None, y, **settings)
     assert len(list(tmp_path.glob("step-*"))) == 1
     limits, map_columns = [], SlabExecution.map_columns
     monkeypatch.setattr(
@@ -465,8 +389,10 @@ def test_label_spreading_goes_on_where_it_was(blocks, fit, tmp_path, stopping, m
         "map_columns",
         lambda self, task, *more: limits.append(task.identity[2]) or map_columns(self, task, *more),
     )
-    again = fit(method, None, y, adjacency=A, resume=tmp_path)
+    again = fit(method, None, y, **settings)
     assert limits[0] == 5 * (done + 1)
     assert again.n_iter_ == n_iter
     np.testing.assert_array_equal(again.label_distributions_, distributions)
     assert len(list(tmp_path.glob("run-*"))) <= 2
+    with pytest.raises(ValueError, match=REFUSED):
+        fit(method, None, np.where(y == 0, 1, y), **settings)

@@ -1,4 +1,4 @@
-"""``gssl classify --memory``: features stay in a file, with the right rows and the usual scaling."""
+"""``gssl classify`` with --memory, --resume and --workers: features stay in files, labels are the same."""
 
 import subprocess
 import sys
@@ -41,15 +41,19 @@ def tables(tmp_path_factory):
     return folder
 
 
-def _classify(tables, features, out, *options):
+def _run(tables, features, out, *options):
     named = {"--edges": "edges.csv", "--labels": "labels.csv", "--features": features}
     if "--graph" in options:
         del named["--edges"]
     sources = [part for option, file in named.items() for part in (option, str(tables / file))]
-    done = CliRunner().invoke(app, ["classify", *sources, "--out", str(out), "-q", *options])
+    return CliRunner().invoke(app, ["classify", *sources, "--out", str(out), *options])
+
+
+def _classify(tables, features, out, *options):
+    """Return the label of each node."""
+    done = _run(tables, features, out, "-q", *options)
     assert done.exit_code == 0, done.output
-    lines = [line.split(",") for line in out.read_text().splitlines()[1:]]
-    return {line[0]: line[1] for line in lines}, done.output
+    return dict(line.split(",")[:2] for line in out.read_text().splitlines()[1:])
 
 
 @pytest.mark.parametrize("features", ["x.npy", "x.csv", "x.parquet", "lists.parquet"])
@@ -59,10 +63,10 @@ def test_rows_and_scaling_are_those_without_a_budget(tables, tmp_path, features,
     from gssl.graph.mapped import mapped_file
 
     options = ["--method", "ggcm", "--normalize", scaling]
-    plain, _ = _classify(tables, features, tmp_path / "plain.csv", *options)
+    plain = _classify(tables, features, tmp_path / "plain.csv", *options)
     seen, join = [], reading.assemble
     monkeypatch.setattr(reading, "assemble", lambda *a, **k: seen.append(a[1]) or join(*a, **k))
-    budgeted, _ = _classify(tables, features, tmp_path / "budgeted.csv", *options, "--memory", "1MB")
+    budgeted = _classify(tables, features, tmp_path / "budgeted.csv", *options, "--memory", "1MB")
     assert budgeted == plain
     (mapped,) = seen
     assert mapped_file(mapped.matrix) is not None
@@ -73,38 +77,58 @@ def test_rows_and_scaling_are_those_without_a_budget(tables, tmp_path, features,
     np.testing.assert_allclose(mapped.matrix, expected, rtol=1e-5, atol=1e-6)
 
 
-def test_rows_are_in_the_order_of_a_graph_on_disk(tables, tmp_path):
-    gssl.io.build_graph_store(str(tables / "edges.csv"), tmp_path / "store")
-    options = ["--method", "ggcm", "--graph", str(tmp_path / "store")]
-    plain, _ = _classify(tables, "x.parquet", tmp_path / "plain.csv", *options)
-    budgeted, _ = _classify(tables, "x.parquet", tmp_path / "b.csv", *options, "--memory", "1MB")
-    assert budgeted == plain
-
-
-def test_categories_are_read_as_ever(tables, tmp_path):
-    (tables / "jobs.csv").write_text(
-        "id,job\n" + "".join(f"n{i:03},{'spy' if i % 3 else 'cook'}\n" for i in range(120))
-    )
-    plain, _ = _classify(tables, "jobs.csv", tmp_path / "plain.csv", "--method", "sgc")
-    budgeted, _ = _classify(tables, "jobs.csv", tmp_path / "b.csv", "--method", "sgc", "--memory", "1MB")
-    assert budgeted == plain
-
-
-def test_a_long_table_of_numbered_features_is_read_as_ever(tables, tmp_path):
-    X, names = np.load(tables / "x.npy"), np.load(tables / "x.ids.npy")
-    lines = (f"{names[i]},{j},{float(X[i, j])!r}\n" for i in range(120) for j in range(24))
-    (tables / "long.csv").write_text("id,feature,value\n" + "".join(lines))
-    plain, _ = _classify(tables, "long.csv", tmp_path / "plain.csv", "--method", "sgc")
-    budgeted, _ = _classify(tables, "long.csv", tmp_path / "b.csv", "--method", "sgc", "--memory", "1MB")
-    assert budgeted == plain
+@pytest.mark.parametrize("kind", ["a graph on disk", "categories", "a long table of numbered features"])
+def test_any_table_is_read_as_without_a_budget(tables, tmp_path, kind):
+    features, options = "kind.csv", ["--method", "sgc"]
+    if kind == "a graph on disk":
+        gssl.io.build_graph_store(str(tables / "edges.csv"), tmp_path / "store")
+        features, options = "x.parquet", ["--method", "ggcm", "--graph", str(tmp_path / "store")]
+    elif kind == "categories":
+        rows = (f"n{i:03},{'spy' if i % 3 else 'cook'}\n" for i in range(120))
+        (tables / features).write_text("id,job\n" + "".join(rows))
+    else:
+        X, names = np.load(tables / "x.npy"), np.load(tables / "x.ids.npy")
+        rows = (f"{names[i]},{j},{float(X[i, j])!r}\n" for i in range(120) for j in range(24))
+        (tables / features).write_text("id,feature,value\n" + "".join(rows))
+    plain = _classify(tables, features, tmp_path / "plain.csv", *options)
+    assert _classify(tables, features, tmp_path / "b.csv", *options, "--memory", "1MB") == plain
 
 
 def test_a_column_that_is_left_out_is_told_of(tables, tmp_path):
-    sources = [f"--{name}={tables / name}.csv" for name in ("edges", "labels")]
-    arguments = ["classify", *sources, f"--features={tables / 'x.csv'}", f"--out={tmp_path / 'out.csv'}"]
-    done = CliRunner().invoke(app, [*arguments, "--method", "sgc", "--memory", "1MB"])
+    done = _run(tables, "x.csv", tmp_path / "out.csv", "--method", "sgc", "--memory", "1MB")
     assert done.exit_code == 0, done.output
     assert "column 'label' is named like a label and not used as a feature" in " ".join(done.output.split())
+
+
+@pytest.mark.parametrize("how", ["memory", "resume", pytest.param("workers", marks=pytest.mark.slow)])
+def test_options_work_without_a_method(tables, tmp_path, how):
+    if how == "workers":
+        pytest.importorskip("distributed", reason="the extra 'distributed' is not installed")
+    options = {"memory": ["--memory", "1MB"], "workers": ["--workers", "2"]}
+    options["resume"] = [*options["memory"], "--resume", str(tmp_path / "run")]
+    plain = _classify(tables, "x.npy", tmp_path / "plain.csv")
+    assert _classify(tables, "x.npy", tmp_path / "found.csv", *options[how]) == plain
+    if how == "resume":
+        assert (tmp_path / "run" / "run.json").exists()
+        _classify(tables, "x.npy", tmp_path / "again.csv", *options[how])
+        assert (tmp_path / "again.csv").read_bytes() == (tmp_path / "found.csv").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("method", "flag", "value"),
+    [
+        ("manifoldregularization", "--memory", "1GB"),
+        ("correctandsmooth", "--resume", "r"),
+        ("correctandsmooth", "--workers", "2"),
+        ("manifoldregularization", "--dask", "tcp://127.0.0.1:1"),
+    ],
+)
+def test_options_are_refused_before_anything_is_read(tmp_path, method, flag, value):
+    # none of the files exist
+    done = _run(tmp_path, "x.npy", tmp_path / "p.csv", "-q", "--method", method, flag, value)
+    assert done.exit_code == 2
+    told = done.output.strip()
+    assert told == f"gssl: {flag} does not work with --method {method}: choose another, such as ogc or ggcm."
 
 
 _CHILD = """
@@ -118,18 +142,13 @@ print(1024 * int(re.search(r"VmHWM:\\s+(\\d+)", Path("/proc/self/status").read_t
 """
 
 
-def _peak(*arguments):
-    command = [sys.executable, "-c", _CHILD, "classify", *map(str, arguments)]
-    return int(subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()[-1])
-
-
-def _write_large(folder: Path, n: int, d: int) -> None:
-    """Write n × d features, a ring of links and a few labels, with little memory."""
-    step = 1000
+def _peak(folder: Path, n: int, d: int, *options: str) -> int:
+    """Return the memory of a run on n × d features, a ring of links and a few labels."""
+    folder.mkdir()
     columns = ", ".join(f"(hash(i * {j + 1}) % 1000)::FLOAT AS f{j}" for j in range(d))
     duckdb.sql(
         f"COPY (SELECT 'n' || i AS id, {columns} FROM range({n}) t(i)) TO '{folder / 'f.parquet'}' "
-        f"(ROW_GROUP_SIZE {4 * step})"
+        "(ROW_GROUP_SIZE 4000)"
     )
     duckdb.sql(
         f"COPY (SELECT 'n' || i AS a, 'n' || ((i + 1) % {n}) AS b FROM range({n}) t(i)) "
@@ -137,27 +156,23 @@ def _write_large(folder: Path, n: int, d: int) -> None:
     )
     labels = "".join(f"n{k * (n // 30)},c{k % 3}\n" for k in range(30))
     (folder / "l.csv").write_text("id,label\n" + labels)
+    named = {"edges": "e.parquet", "features": "f.parquet", "labels": "l.csv", "out": "p.csv"}
+    sources = [f"--{option}={folder / file}" for option, file in named.items()]
+    command = [sys.executable, "-c", _CHILD, "classify", *sources, *options]
+    return int(subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()[-1])
 
 
-def _sources(folder: Path) -> list[object]:
-    named = {"--edges": "e.parquet", "--features": "f.parquet", "--labels": "l.csv"}
-    return [part for option, file in named.items() for part in (option, folder / file)]
-
-
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="memory is counted as Linux tells it")
 @pytest.mark.parametrize(
     ("n", "d", "budget"),
-    [(20_000, 2000, 40), pytest.param(200_000, 1500, 300, marks=pytest.mark.slow)],
+    [(20_000, 2000, 40), (200_000, 1500, 300)],
     ids=["40MB", "300MB"],
 )
 def test_features_of_several_budgets_take_no_more_than_one(tmp_path, n, d, budget):
-    large, small = tmp_path / "large", tmp_path / "small"
-    for folder, rows, columns in ((large, n, d), (small, 300, 4)):
-        folder.mkdir()
-        _write_large(folder, rows, columns)
     options = ["--method", "ggcm", "-q", "--memory", f"{budget}MB"]
-    base = _peak(*_sources(small), "--out", small / "p.csv", *options)
-    peak = _peak(*_sources(large), "--out", large / "p.csv", *options)
+    base = _peak(tmp_path / "small", 300, 4, *options)
+    peak = _peak(tmp_path / "large", n, d, *options)
     # whatever the budget, ids and labels of all nodes are text in memory, DuckDB needs 32 MB, and a pass over
     # a file holds a block of 16 MB
     least = 1000 * n + 48 * 10**6

@@ -1,19 +1,18 @@
 """Fits on a cluster have the same results, within a budget for each worker."""
 
+import asyncio
 import pickle
 import tempfile
 from time import monotonic, sleep
 
 import numpy as np
 import pytest
-from scipy.sparse import csr_array
 
 import gssl
-from gssl.operators import Filters, get_threads, normalized_adjacency
+from gssl.operators import get_threads
 from gssl.scale import cluster as cluster_module
 from gssl.scale import worker
 from gssl.scale.cluster import Cluster, ClusterExecution
-from gssl.scale.execution import InMemory, Task
 from gssl.scale.memory import SlabPlan
 from gssl.scale.progress import watching
 from gssl.scale.worker import FileColumns, FileSlab
@@ -29,12 +28,10 @@ def nothing_is_scattered(monkeypatch):
 
 @pytest.mark.parametrize("embedder", [gssl.SSGC(depth=5), gssl.GGCM(depth=4)], ids=lambda e: type(e).__name__)
 @pytest.mark.parametrize("kind", ["array", "sparse", "file"])
-def test_embeddings_are_the_same(blocks, fit, client, tmp_path, embedder, kind):
+def test_embeddings_are_the_same(blocks, fit, client, in_form, embedder, kind):
     X, _, A = blocks
-    np.save(tmp_path / "X.npy", X)
-    features = {"array": X, "sparse": csr_array(X), "file": np.load(tmp_path / "X.npy", mmap_mode="r")}[kind]
     expected = fit(embedder, X, adjacency=A).embedding_
-    found = fit(embedder, features, adjacency=A, client=client).embedding_
+    found = fit(embedder, in_form(X, kind), adjacency=A, client=client).embedding_
     np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
 
 
@@ -72,14 +69,8 @@ def test_arrays_are_exchanged_in_files_on_one_machine_and_leave_nothing(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_arrays_are_sent_to_other_machines(blocks, fit, client, monkeypatch):
-    X, _, A = blocks
-    expected = fit(gssl.SGC(), X, adjacency=A).embedding_
-    monkeypatch.setattr(Cluster, "_is_near", lambda self: False)
-    np.testing.assert_array_equal(fit(gssl.SGC(), X, adjacency=A, client=client).embedding_, expected)
-
-
-def test_columns_are_sent_to_a_worker_that_does_not_see_their_file(blocks, fit, client, monkeypatch):
+@pytest.mark.parametrize("why", ["workers are on other machines", "the file of columns is not seen"])
+def test_arrays_are_sent_where_files_cannot_be_exchanged(blocks, fit, client, monkeypatch, why):
     X, _, A = blocks
     expected = fit(gssl.SGC(), X, adjacency=A).embedding_
     hand_over = worker.hand_over
@@ -89,16 +80,18 @@ def test_columns_are_sent_to_a_worker_that_does_not_see_their_file(blocks, fit, 
         path.unlink()
         return part
 
-    monkeypatch.setattr(worker, "hand_over", lose)
+    if why == "workers are on other machines":
+        monkeypatch.setattr(Cluster, "_is_near", lambda self: False)
+    else:
+        monkeypatch.setattr(worker, "hand_over", lose)
     np.testing.assert_array_equal(fit(gssl.SGC(), X, adjacency=A, client=client).embedding_, expected)
 
 
 @pytest.mark.usefixtures("direct")
-def test_ogc_learns_the_same(blocks, fit, client, tmp_path):
+def test_ogc_learns_the_same(blocks, fit, client, in_form):
     X, y, A = blocks
     plain = fit(gssl.OGC(random_state=0), X, y, adjacency=A, memory="1GB")
-    np.save(tmp_path / "X.npy", X)
-    for features in (X, np.load(tmp_path / "X.npy", mmap_mode="r")):
+    for features in (X, in_form(X, "file")):
         with gssl.execution(client=client):
             found = gssl.OGC(random_state=0).fit(features, y, adjacency=A)
             embedding = found.embedding_
@@ -119,16 +112,14 @@ def _held(dask_worker):
 
 @pytest.mark.usefixtures("direct")
 @pytest.mark.parametrize("kind", ["array", "sparse", "file"])
-def test_ogc_keeps_each_worker_to_the_budget(fit, client, kind, tmp_path):
+def test_ogc_keeps_each_worker_to_the_budget(fit, client, kind, in_form):
     data = gssl.datasets.make_block_graph(4000, 8000, 2, 4, features="dense", random_state=3)
     X = np.random.default_rng(0).random((4000, 200), dtype=np.float32)
     y, A = data.mask_labels("default"), data.adjacency
     model = gssl.OGC(random_state=0, max_iter=4)
     plain = fit(model, X, y, adjacency=A, memory="1GB")
     distributions, chosen = plain.label_distributions_, plain.transduction_
-    np.save(tmp_path / "X.npy", X)
-    features = {"array": X, "sparse": csr_array(X), "file": np.load(tmp_path / "X.npy", mmap_mode="r")}[kind]
-    seen = []
+    features, seen = in_form(X, kind), []
 
     def look(done, total):
         seen.extend(client.run(_held).values())
@@ -162,9 +153,7 @@ def test_workers_forget_a_run_that_has_ended(blocks, fit, client):
         sleep(0.05)
 
 
-def test_no_more_slabs_are_submitted_than_threads_can_take(blocks, client, monkeypatch):
-    X, _, A = blocks
-    filters = Filters(normalized_adjacency(A, X.dtype))
+def test_no_more_slabs_are_submitted_than_threads_can_take(blocks, client, monkeypatch, map_columns):
     monkeypatch.setattr(cluster_module, "spread_slabs", lambda n, *_: SlabPlan(n, 2))
     ahead, submit, gather = [0], Cluster.submit, Cluster.gather
 
@@ -179,9 +168,8 @@ def test_no_more_slabs_are_submitted_than_threads_can_take(blocks, client, monke
 
     monkeypatch.setattr(Cluster, "submit", submitted)
     monkeypatch.setattr(Cluster, "gather", gathered)
-    task = Task(lambda X, filters, columns: 2 * X, ("double",))
-    found = ClusterExecution(client).map_columns(task, X, lambda k: filters)
-    assert np.array_equal(found, 2 * X)
+    found = map_columns(ClusterExecution(client), lambda X, *_: 2 * X)
+    assert np.array_equal(found, 2 * blocks[0])
     assert max(ahead) == 4  # two per thread
     assert ahead[-1] == 0
 
@@ -211,24 +199,13 @@ def test_each_thread_of_a_worker_runs_a_slab_on_one_kernel_thread(blocks, fit, d
     np.testing.assert_allclose(embedded, expected, rtol=1e-5, atol=1e-6)
 
 
-def test_classifiers_predict_the_same(blocks, fit, client):
-    X, y, A = blocks
-    plain = fit(gssl.EmbeddingClassifier(gssl.SGC()), X, y, adjacency=A)
-    found = fit(gssl.EmbeddingClassifier(gssl.SGC()), X, y, adjacency=A, client=client)
-    assert (found.transduction_ == plain.transduction_).all()
-    np.testing.assert_allclose(found.label_distributions_, plain.label_distributions_, atol=1e-4)
-
-
 @pytest.mark.parametrize("error", [ValueError, OSError])
-def test_a_mistake_in_a_task_is_told_as_it_is(blocks, client, error):
-    X, _, A = blocks
-    filters = Filters(normalized_adjacency(A, X.dtype))
-
+def test_a_mistake_in_a_task_is_told_as_it_is(client, map_columns, error):
     def fail(X, filters, columns):
         raise error(f"columns {columns.start} are wrong")
 
     with pytest.raises(error, match=r"columns \d+ are wrong"):
-        ClusterExecution(client).map_columns(Task(fail, ("fail",)), X, lambda k: filters)
+        map_columns(ClusterExecution(client), fail)
 
 
 @pytest.mark.parametrize("given", ["tcp://127.0.0.1:1", 4, object()])
@@ -239,23 +216,16 @@ def test_what_is_no_client_is_refused(given):
 
 
 def test_an_asynchronous_client_is_refused(client):
-    message = r"^the Dask client is asynchronous: .* asynchronous=False\.$"
-    made = _asynchronous(client.scheduler.address)
-    with pytest.raises(ValueError, match=message), gssl.execution(client=made):
-        pass
-
-
-def _asynchronous(address):
-    """Return a client of an event loop that has ended."""
-    import asyncio
-
     async def make():
-        made = distributed.Client(address, asynchronous=True)
+        made = distributed.Client(client.scheduler.address, asynchronous=True)
         await made
         await made.close()
         return made
 
-    return asyncio.run(make())
+    ended = asyncio.run(make())
+    message = r"^the Dask client is asynchronous: .* asynchronous=False\.$"
+    with pytest.raises(ValueError, match=message), gssl.execution(client=ended):
+        pass
 
 
 def test_a_closed_client_is_refused_but_a_block_outlives_its_cluster(blocks, fit, direct):
@@ -276,10 +246,6 @@ def test_a_closed_client_is_refused_but_a_block_outlives_its_cluster(blocks, fit
         pass
 
 
-def test_an_unpickled_execution_runs_on_this_machine(blocks, client):
-    X, _, A = blocks
-    filters = Filters(normalized_adjacency(A, X.dtype))
-    task = Task(lambda X, filters, columns: 2 * X, ("double",))
+def test_an_unpickled_execution_runs_on_this_machine(blocks, client, map_columns):
     again = pickle.loads(pickle.dumps(ClusterExecution(client, 10**9)))  # noqa: S301
-    assert np.array_equal(again.map_columns(task, X, lambda k: filters), 2 * X)
-    assert np.array_equal(InMemory().map_columns(task, X, lambda k: filters), 2 * X)
+    assert np.array_equal(map_columns(again, lambda X, *_: 2 * X), 2 * blocks[0])

@@ -12,6 +12,14 @@ def test_a_plain_fit_runs_in_memory():
     assert isinstance(current_execution(gssl.OGC()), InMemory)
 
 
+def test_a_back_end_is_that_of_the_block():
+    backend = pytest.importorskip("gssl.torch.backend", reason="torch is not installed")
+    with gssl.execution(backend="torch", device="cpu"):
+        assert isinstance(current_execution(gssl.SGC()), backend.TorchExecution)
+        # a method that does not know it runs in memory
+        assert isinstance(current_execution(gssl.CorrectAndSmooth()), InMemory)
+
+
 def test_an_inner_block_changes_what_it_names_and_nothing_else(tmp_path):
     with gssl.execution(memory="2 GB", resume=tmp_path):
         with gssl.execution(memory="1 GB"):

@@ -19,6 +19,9 @@ distributed = pytest.importorskip("distributed", reason="the extra 'distributed'
 dask = pytest.importorskip("dask", reason="the extra 'distributed' is not installed")
 
 
+BUDGETS = {"memory": None, "files": 140_000}
+
+
 class MortalWorkers:
     """Workers that can be killed; each is replaced by a new one."""
 
@@ -71,6 +74,29 @@ def client(mortal):
     return mortal[0]
 
 
+@pytest.fixture
+def kill_at(workers, monkeypatch):
+    """Return a function that lets a worker be killed when a message is first sent."""
+    submit = Cluster.submit
+
+    def kill_at(message):
+        def submit_and_kill(self, function, *arguments, **settings):
+            future = submit(self, function, *arguments, **settings)
+            if function.__name__ == message and not workers.n_killed:
+                workers.kill()
+            return future
+
+        monkeypatch.setattr(Cluster, "submit", submit_and_kill)
+
+    return kill_at
+
+
+@pytest.fixture
+def narrow(monkeypatch):
+    """Cut embeddings into slabs of eight columns."""
+    monkeypatch.setattr(cluster_module, "spread_slabs", lambda n, *_: SlabPlan(n, 8))
+
+
 @pytest.fixture(scope="module")
 def problem():
     """96 features, less than half of which fit into a budget of 140 kB."""
@@ -91,36 +117,26 @@ def _ogc():
 
 def _in_memory_and_files(name, values, slow):
     """Parametrize with slabs in memory and in files; the cases in ``slow`` are slow tests."""
-    cases = []
-    for value in values:
-        for where, budget in (("memory", None), ("files", 140_000)):
-            case = f"{value}-{where}"
-            cases.append(
-                pytest.param(value, budget, id=case, marks=[pytest.mark.slow] if case in slow else [])
-            )
-    return pytest.mark.parametrize((name, "budget"), cases)
+    cases = {f"{value}-{where}": (value, budget) for value in values for where, budget in BUDGETS.items()}
+    return pytest.mark.parametrize(
+        (name, "budget"),
+        [
+            pytest.param(*case, id=i, marks=[pytest.mark.slow] if i in slow else [])
+            for i, case in cases.items()
+        ],
+    )
 
 
 @_in_memory_and_files(
     "message",
     ["hold", "load", "pick", "add_product", "transposed_product", "advance"],
     # hold and load do not read slabs
-    slow=["hold-files", "transposed_product-files", "pick-memory"],
+    slow=["hold-files", "load-files", "transposed_product-files", "pick-memory"],
 )
-def test_ogc_loses_a_worker_at_any_message(
-    problem, plain, fit, client, workers, monkeypatch, message, budget
-):
+def test_ogc_loses_a_worker_at_any_message(problem, plain, fit, client, workers, kill_at, message, budget):
     """hold sends the graph and labelled nodes, load the columns; the other messages are in every step."""
     X, y, A = problem
-    submit = Cluster.submit
-
-    def submit_and_kill(self, function, *arguments, **settings):
-        future = submit(self, function, *arguments, **settings)
-        if function.__name__ == message and not workers.n_killed:
-            workers.kill()
-        return future
-
-    monkeypatch.setattr(Cluster, "submit", submit_and_kill)
+    kill_at(message)
     found = fit(_ogc(), X, y, adjacency=A, client=client, memory=budget)
     assert workers.n_killed == 1
     assert np.array_equal(found.label_distributions_, plain)
@@ -155,30 +171,13 @@ def test_ogc_loses_a_worker_at_any_moment(problem, plain, fit, client, workers, 
     assert np.array_equal(found.label_distributions_, plain)
 
 
-@pytest.mark.parametrize("message", ["hold", "embed"])
-def test_embeddings_lose_a_worker_at_any_message(problem, fit, client, workers, monkeypatch, message):
+@pytest.mark.usefixtures("narrow")
+@pytest.mark.parametrize("moment", ["hold", "embed", "between slabs"])
+def test_embeddings_lose_a_worker_at_any_moment(problem, fit, client, workers, kill_at, moment):
     X, _, A = problem
     expected = fit(gssl.GGCM(depth=4), X, adjacency=A).embedding_
-    monkeypatch.setattr(cluster_module, "spread_slabs", lambda n, *_: SlabPlan(n, 8))
-    submit = Cluster.submit
-
-    def submit_and_kill(self, function, *arguments, **settings):
-        future = submit(self, function, *arguments, **settings)
-        if function.__name__ == message and not workers.n_killed:
-            workers.kill()
-        return future
-
-    monkeypatch.setattr(Cluster, "submit", submit_and_kill)
-    found = fit(gssl.GGCM(depth=4), X, adjacency=A, client=client).embedding_
-    assert workers.n_killed == 1
-    np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
-
-
-def test_embeddings_lose_a_worker_between_slabs(problem, fit, client, workers, monkeypatch):
-    X, _, A = problem
-    expected = fit(gssl.GGCM(depth=4), X, adjacency=A).embedding_
-    monkeypatch.setattr(cluster_module, "spread_slabs", lambda n, *_: SlabPlan(n, 8))
-    with watching(lambda done, total: workers.kill() if done == 3 else None):
+    kill_at(moment)
+    with watching(lambda done, total: workers.kill() if (moment, done) == ("between slabs", 3) else None):
         found = fit(gssl.GGCM(depth=4), X, adjacency=A, client=client).embedding_
     assert workers.n_killed == 1
     np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
@@ -275,12 +274,10 @@ def test_a_killed_scheduler_is_one_sentence_and_the_run_goes_on_elsewhere(
     assert np.array_equal(again.label_distributions_, plain)
 
 
-def test_embeddings_go_on_from_finished_slabs_on_another_cluster(
-    problem, fit, tmp_path, client, workers, monkeypatch
-):
+@pytest.mark.usefixtures("workers", "narrow")
+def test_embeddings_go_on_from_finished_slabs_on_another_cluster(problem, fit, tmp_path, client):
     X, _, A = problem
     expected = fit(gssl.GGCM(depth=4), X, adjacency=A).embedding_
-    monkeypatch.setattr(cluster_module, "spread_slabs", lambda n, *_: SlabPlan(n, 8))
 
     def stop(done, total):
         if done == 5:

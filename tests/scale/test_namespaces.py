@@ -70,6 +70,7 @@ def away(networks, dask_processes):
         yield client
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("direct")
 def test_workers_in_other_networks_give_the_same_and_one_may_be_cut_off(blocks, networks, away, monkeypatch):
     X, y, A = blocks

@@ -18,13 +18,14 @@ METHODS = {
     "SSGC": lambda: gssl.EmbeddingClassifier(gssl.SSGC(depth=8)),
     "LabelSpreading": lambda: gssl.LabelSpreading(),
 }
+QUICK = ("OGC", "OGC, all columns", "GGCM", "LabelSpreading")
 
 
 def _load(name):
-    if name == "cora":
-        return gssl.datasets.load("cora").normalized()
     if name == "synthetic":
         return gssl.datasets.make_block_graph(200_000, 2_000_000, 64, 8, features="dense", random_state=0)
+    if name == "cora":
+        return gssl.datasets.load("cora").normalized()
     try:
         return gssl.datasets.load(name).normalized()
     except Exception as error:
@@ -41,7 +42,28 @@ def _labels(data):
     return y
 
 
-def _same(name, method, client, monkeypatch):
+def _same_columns(found, expected, step=512):
+    """Compare large embeddings a block of columns at a time."""
+    assert found.shape == expected.shape
+    for start in range(0, found.shape[1], step):
+        part = slice(start, start + step)
+        np.testing.assert_allclose(found[:, part], expected[:, part], rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("name", "method"),
+    [
+        # other filters have the same code path as GGCM
+        *(("cora", method) for method in QUICK),
+        *(pytest.param("cora", method, marks=pytest.mark.slow) for method in METHODS if method not in QUICK),
+        *(
+            pytest.param(name, method, marks=pytest.mark.slow)
+            for name in ("planetoid/pubmed", "graphs/coauthor_cs", "synthetic")
+            for method in METHODS
+        ),
+    ],
+)
+def test_predictions_are_the_same_anywhere(client, name, method, monkeypatch):
     if method == "OGC, all columns":
         monkeypatch.setattr(gssl.OGC, "_label_space_pays", lambda *_: False)
     data = _load(name)
@@ -61,24 +83,3 @@ def _same(name, method, client, monkeypatch):
             assert found.n_iter_ == plain.n_iter_
             if embedding is not None:
                 _same_columns(embedding, plain.embedding_)
-
-
-def _same_columns(found, expected, step=512):
-    """Compare large embeddings a block of columns at a time."""
-    assert found.shape == expected.shape
-    for start in range(0, found.shape[1], step):
-        part = slice(start, start + step)
-        np.testing.assert_allclose(found[:, part], expected[:, part], rtol=1e-4, atol=1e-5)
-
-
-# other filters have the same code path as GGCM
-@pytest.mark.parametrize("method", ["OGC", "OGC, all columns", "GGCM", "LabelSpreading"])
-def test_cora(client, method, monkeypatch):
-    _same("cora", method, client, monkeypatch)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("name", ["cora", "planetoid/pubmed", "graphs/coauthor_cs", "synthetic"])
-def test_larger_graphs(client, name, method, monkeypatch):
-    _same(name, method, client, monkeypatch)

@@ -9,6 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import gssl
+from gssl.scale.progress import watching
 from gssl.scale.run_folder import RunFolder
 
 
@@ -102,6 +104,17 @@ def test_a_folder_that_was_made_anew_is_locked_anew(tmp_path, try_to_lock):
     second = RunFolder(folder).lock()
     assert first is second
     assert try_to_lock(folder).startswith(f"{folder} is in use by another process")
+
+
+def test_a_fit_holds_its_folder_until_it_ends(blocks, fit, tmp_path, try_to_lock):
+    X, _, A = blocks
+    told = []
+    with watching(lambda done, total: told.append(try_to_lock(tmp_path))):
+        fit(gssl.GGCM(depth=3), X, adjacency=A, memory="27kB", resume=tmp_path)
+    assert len(told) > 3
+    assert all("is in use by another process: wait until that has ended, or" in text for text in told)
+    gc.collect()
+    assert try_to_lock(tmp_path) == ""
 
 
 _KEEP = """

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
+from tests.problems import block_graph, random_graph
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
 
@@ -33,16 +34,12 @@ def dtype(request):
 
 @pytest.fixture(params=["plain", "weighted"])
 def graph(request, dtype):
-    rng = np.random.default_rng(0)
     n = 12
-    A = np.triu(rng.random((n, n)) < 0.3, 1) * (
-        rng.random((n, n)) + 0.5 if request.param == "weighted" else 1.0
-    )
+    A = random_graph(n, 0.3, weighted=request.param == "weighted").astype(dtype)
     A[:, 5] = A[5, :] = 0.0  # an isolated node
-    A = (A + A.T).astype(dtype)
     looped = A + np.diag(np.where(np.arange(n) % 4 == 0, 2.0, 0.0)).astype(dtype)
     targets, sources = np.nonzero(looped)
-    U = rng.normal(size=(n, 3)).astype(dtype)
+    U = np.random.default_rng(0).normal(size=(n, 3)).astype(dtype)
     edge_index = torch.tensor(np.vstack([sources, targets]))
     weight = torch.tensor(looped[targets, sources])
     return Graph(csr_array(A), U, torch.tensor(U), edge_index, weight)
@@ -63,13 +60,6 @@ def close(dtype):
 @pytest.fixture(scope="session")
 def blocks():
     """Two blocks of 30 nodes with noisy features: X, A, all labels, and five given labels of each."""
-    rng = np.random.default_rng(0)
-    truth = np.repeat([0, 1], 30)
-    chance = np.where(truth[:, None] == truth, 0.3, 0.02)
-    upper = np.triu(rng.random((60, 60)) < chance, 1)
-    A = csr_array((upper | upper.T).astype(np.float64))
-    X = rng.normal(size=(60, 6)) + 0.8 * np.eye(2, 6)[truth]
-    y = np.full(60, -1)
-    known = np.concatenate([np.arange(5), np.arange(30, 35)])
-    y[known] = truth[known]
-    return X, A, truth, y
+    given = block_graph(60, classes=2, p_in=0.3, p_out=0.02, signal=0.8, labels=5, width=3)
+    order = np.argsort(given.truth, kind="stable")
+    return given.X[order], csr_array(given.A[order][:, order]), given.truth[order], given.y[order]

@@ -9,47 +9,38 @@ from gssl import operators
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
 gt = pytest.importorskip("gssl.torch")
+KINDS = [gt.LazyConv, gt.InverseGraphConv]
 
 
+def convolve(kind, A, U, beta=1.0):
+    """Return the equation of a layer by gssl.operators."""
+    if kind is gt.LazyConv:
+        return operators.lazy_convolution(operators.normalized_adjacency(A), U, beta)
+    return operators.inverse_convolution(operators.complement_negatives(A), U, beta)
+
+
+@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("beta", [1.0, 0.3, 0.0])
 @pytest.mark.parametrize("form", ["edges", "coo", "csr"])
 @pytest.mark.parametrize("cached", [False, True])
-def test_lazy_convolution(graph, close, beta, form, cached):
-    expected = operators.lazy_convolution(operators.normalized_adjacency(graph.A), graph.U, beta)
+def test_layers_are_the_equations(graph, close, kind, beta, form, cached):
     given = (graph.edge_index, graph.edge_weight) if form == "edges" else (graph.sparse(form),)
-    layer = gt.LazyConv(beta, cached=cached)
-    close(layer(graph.x, *given), expected)
-    close(layer(graph.x, *given), expected)
-
-
-@pytest.mark.parametrize("beta", [1.0, 0.3, 0.0])
-@pytest.mark.parametrize("form", ["edges", "coo", "csr"])
-@pytest.mark.parametrize("cached", [False, True])
-def test_inverse_convolution(graph, close, beta, form, cached):
-    expected = operators.inverse_convolution(operators.complement_negatives(graph.A), graph.U, beta)
-    given = (graph.edge_index, graph.edge_weight) if form == "edges" else (graph.sparse(form),)
-    layer = gt.InverseGraphConv(beta, cached=cached)
-    close(layer(graph.x, *given), expected)
-    close(layer(graph.x, *given), expected)
+    layer = kind(beta, cached=cached)
+    for _ in range(2):
+        close(layer(graph.x, *given), convolve(kind, graph.A, graph.U, beta))
 
 
 def test_a_pair_named_twice_is_one_link_to_igc_and_a_heavier_one_to_convolution(graph, close):
     twice = torch.cat([graph.edge_index, graph.edge_index], dim=1)
     weight = torch.cat([graph.edge_weight, graph.edge_weight])
-    exact = operators.inverse_convolution(operators.complement_negatives(graph.A), graph.U)
-    close(gt.inverse_convolution(graph.x, twice, weight), exact)
-    heavier = operators.lazy_convolution(operators.normalized_adjacency(2 * graph.A), graph.U)
-    close(gt.lazy_convolution(graph.x, twice, weight), heavier)
+    close(gt.inverse_convolution(graph.x, twice, weight), convolve(gt.InverseGraphConv, graph.A, graph.U))
+    close(gt.lazy_convolution(graph.x, twice, weight), convolve(gt.LazyConv, 2 * graph.A, graph.U))
 
 
 def test_a_link_of_weight_zero_is_none(graph, close):
-    absent = torch.tensor([[5, 6], [6, 5]])
-    edges = torch.cat([graph.edge_index, absent], dim=1)
+    edges = torch.cat([graph.edge_index, torch.tensor([[5, 6], [6, 5]])], dim=1)
     weight = torch.cat([graph.edge_weight, torch.zeros(2, dtype=graph.x.dtype)])
-    close(
-        gt.inverse_convolution(graph.x, edges, weight),
-        operators.inverse_convolution(operators.complement_negatives(graph.A), graph.U),
-    )
+    close(gt.inverse_convolution(graph.x, edges, weight), convolve(gt.InverseGraphConv, graph.A, graph.U))
 
 
 def test_sampled_negatives_push_apart_what_was_drawn(graph, close, monkeypatch):
@@ -107,7 +98,7 @@ def test_supervised_embedding(graph, close, dtype, loss):
 
 @pytest.mark.parametrize("dtype", ["float64"], indirect=True)  # float32 is too coarse for finite differences
 @pytest.mark.parametrize("form", ["edges", "cached edges", "coo", "csr"])
-@pytest.mark.parametrize("kind", [gt.LazyConv, gt.InverseGraphConv])
+@pytest.mark.parametrize("kind", KINDS)
 def test_gradients(graph, kind, form):
     layer = kind(0.6, cached=form == "cached edges")
     given = (graph.edge_index, graph.edge_weight) if "edges" in form else (graph.sparse(form),)
@@ -139,7 +130,7 @@ def test_gradients_of_supervision(loss):
     assert torch.autograd.gradcheck(lambda x, W: layer(x, W, labels, nodes), (x, W))
 
 
-@pytest.mark.parametrize("kind", [gt.LazyConv, gt.InverseGraphConv])
+@pytest.mark.parametrize("kind", KINDS)
 def test_a_cache_is_made_anew_for_another_graph(graph, close, kind):
     layer, weight = kind(cached=True), graph.edge_weight
     layer(graph.x, graph.edge_index, weight)
@@ -166,23 +157,19 @@ def test_layers_in_a_sequence_of_pyg(graph, close):
             (gt.InverseGraphConv(0.5), "x, edge_index, edge_weight -> x"),
         ],
     )
-    smooth = operators.lazy_convolution(operators.normalized_adjacency(graph.A), graph.U, 0.5)
-    expected = operators.inverse_convolution(operators.complement_negatives(graph.A), smooth, 0.5)
+    smooth = convolve(gt.LazyConv, graph.A, graph.U, 0.5)
+    expected = convolve(gt.InverseGraphConv, graph.A, smooth, 0.5)
     close(network(graph.x, graph.edge_index, graph.edge_weight), expected)
 
 
 @pytest.mark.parametrize("dtype", ["float32"], indirect=True)  # one dtype only, because compiling is slow
-@pytest.mark.parametrize("layer", [gt.LazyConv(0.6), gt.InverseGraphConv(0.6)], ids=["lazy", "inverse"])
+@pytest.mark.parametrize(
+    "layer", [*(kind(0.6) for kind in KINDS), gt.SupervisedEmbedding(0.3, loss="cross_entropy")]
+)
 def test_layers_compile_into_one_graph(graph, layer):
     given = graph.x, graph.edge_index, graph.edge_weight
-    torch._dynamo.reset()
-    compiled = torch.compile(layer, fullgraph=True, backend="aot_eager")
-    torch.testing.assert_close(compiled(*given), layer(*given))
-
-
-def test_supervision_compiles_into_one_graph():
-    layer = gt.SupervisedEmbedding(0.3, loss="cross_entropy")
-    given = torch.randn(5, 3), torch.randn(3, 2), torch.tensor([0, 1]), torch.tensor([4, 0])
+    if isinstance(layer, gt.SupervisedEmbedding):
+        given = graph.x, torch.randn(3, 2), torch.tensor([0, 1]), torch.tensor([4, 0])
     torch._dynamo.reset()
     compiled = torch.compile(layer, fullgraph=True, backend="aot_eager")
     torch.testing.assert_close(compiled(*given), layer(*given))

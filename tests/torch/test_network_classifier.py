@@ -12,6 +12,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 torch = pytest.importorskip("torch", reason="torch is not installed")
 pytest.importorskip("torch_geometric", reason="torch-geometric is not installed")
 
+from tests.contract.test_scikit_learn import excused  # noqa: E402
 from tests.torch.networks import Scores, SmallGCN, make  # noqa: E402
 from torch_geometric.nn import GAT, GCN, GraphSAGE  # noqa: E402
 
@@ -145,28 +146,21 @@ def test_bad_settings_are_named(params, message, blocks):
         make(**params).fit(X, y, adjacency=A)
 
 
-def test_seb_is_plugged_in_once(blocks):
+def test_labels_that_cannot_be_trained_on_are_named(blocks):
     X, A, _, y = blocks
     network = plugged(6, 2)
     network.convs = supervise(network.convs)
     with pytest.raises(ValueError, match="the network has 2 guides"):
         make(network).fit(X, y, adjacency=A)
-
-
-def test_validation_has_to_leave_classes(blocks):
-    X, A, _, y = blocks
     with pytest.raises(ValueError, match="fewer than two classes"):
         make().fit(X, y, adjacency=A, validation=np.flatnonzero(y == 0))
     with pytest.raises(ValueError, match="has no label"):
         make().fit(X, y, adjacency=A, validation=[20])
 
 
-EXCUSED = {"check_classifiers_classes": "it names a class −1, which here means unlabelled"}
-
-
 @parametrize_with_checks(
     [NetworkClassifier(SmallGCN, learning_rate=0.1, epochs=15, random_state=0)],
-    expected_failed_checks=lambda estimator: EXCUSED,
+    expected_failed_checks=excused,
 )
 def test_scikit_learn_contract(estimator, check):
     check(estimator)

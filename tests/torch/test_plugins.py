@@ -188,6 +188,12 @@ def test_a_copy_has_a_last_layer_of_its_own(ring):
 
 def test_bad_input_is_named(ring):
     x, edges, y = ring
+    with pytest.raises(ValueError, match="one row for each node"):
+        LazyConv()(torch.ones(6), edges)
+    guided = supervise([GCNConv(5, 4), GCNConv(4, 2)], np.array([1, 0]), np.array([2, 4]))
+    assert guided[0].guide.labels.tolist() == [1, 0]
+    with pytest.raises(ValueError, match="node 4 has the label -1"):
+        supervise([GCNConv(5, 4), GCNConv(4, 2)], np.array([1, -1]), np.array([2, 4]))
     with pytest.raises(ValueError, match=r"such as y\[train\] and train"):
         supervise([GCNConv(5, 4), GCNConv(4, 2)], y, torch.tensor([1]))
     narrow = supervise([GCNConv(5, 3), LazyConv(), GCNConv(4, 2)], y[:1], torch.tensor([0]))
@@ -238,17 +244,3 @@ def test_64_layers_learn_with_plug_ins_and_not_without(run_example):
     plain = means.pop("GCN of 64 layers")
     assert plain < 40.0
     assert min(means.values()) > plain + 20.0
-
-
-def test_numpy_labels_guide_and_missing_ones_are_refused():
-    layers = [GCNConv(5, 4), GCNConv(4, 2)]
-    guided = supervise(layers, np.array([1, 0]), np.array([2, 4]))
-    assert guided[0].guide.labels.tolist() == [1, 0]
-    with pytest.raises(ValueError, match="node 4 has the label -1"):
-        supervise(layers, np.array([1, -1]), np.array([2, 4]))
-
-
-def test_features_need_two_dimensions(ring):
-    _, edges, _ = ring
-    with pytest.raises(ValueError, match="one row for each node"):
-        LazyConv()(torch.ones(6), edges)
