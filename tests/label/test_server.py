@@ -195,6 +195,7 @@ def test_a_stale_action_is_answered_with_the_state_of_now(ask, session):
         b"{",
         b"[]",
         b"\xff\xfe",
+        pytest.param(b"[" * 200_000, id="nested"),
         b'{"do": "label", "nodes": [1e400], "label": "x", "version": 0}',
         b'{"do": "label", "nodes": [1], "label": "nan", "version": 0}',
         b'{"do": "label", "nodes": [1], "label": "x"}',

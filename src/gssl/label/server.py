@@ -464,7 +464,7 @@ def _parse(body: bytes) -> dict[str, Any]:
     """Return an action sent by the page; NaN and Infinity, which Python would accept, are refused."""
     try:
         action = json.loads(body, parse_constant=_refuse_constant)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise ValueError("an action must be a JSON object with finite numbers.") from error
     if not isinstance(action, dict):
         raise ValueError("an action must be a JSON object.")
