@@ -75,20 +75,6 @@ def test_a_pipe_gets_plain_text_and_no_bar(graph):
     ]
 
 
-def test_the_first_line_comes_before_the_libraries(graph):
-    """A user sees immediate output, before slow imports."""
-    code = (
-        "import sys\nfrom gssl.cli import main\n"
-        "def announce(sources):\n"
-        "    print(sorted({'numpy', 'sklearn', 'rich', 'duckdb'} & set(sys.modules)))\n"
-        "    sys.exit(0)\n"
-        "import gssl.cli.app\ngssl.cli.app.announce = announce\n"
-        f"sys.argv = ['gssl', *{CLASSIFY!r}]\nmain()"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert done.stdout == "[]\n", done.stderr
-
-
 def test_a_long_stage_in_a_pipe_says_so_now_and_then(monkeypatch, capsys):
     monkeypatch.setattr("gssl.cli.console._EVERY", 0.05)
     terminal = Terminal()
@@ -136,12 +122,9 @@ def test_predictions_are_announced_before_the_report_is_made(graph, run, monkeyp
     assert done.stderr.splitlines()[-1] == "gssl: the page fails."
 
 
-def test_quiet_says_nothing(graph, run):
+def test_quiet_tells_nothing_but_errors(graph, run):
     assert run(*CLASSIFY, "-q", "--save", "m.gssl").output == ""
     assert len(graph.read("p.csv")) == 30
-
-
-def test_quiet_still_tells_errors(graph, run):
     Path("e.csv").unlink()
     done = run(*CLASSIFY, "-q", ok=False)
     assert (done.exit_code, done.stdout) == (2, "")

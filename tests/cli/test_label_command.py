@@ -77,6 +77,12 @@ def test_labels_are_written_while_the_page_runs_and_classified(graph, run, serve
     serve(lambda session, url: seen.append(len(session.labelling.codes)))
     assert seen == [12]
     assert "holds 12 actions: going on from there" in capsys.readouterr().err
+    # given labels are there from the beginning
+    Path("labels.csv").unlink()
+    Path("labels.csv.journal").unlink()
+    serve(lambda session, url: seen.append(session.state()["labelled"]), labels="l.csv")
+    assert seen == [12, 9]
+    assert len(graph.labels(graph.read("labels.csv"))) == 9
 
 
 def test_the_browser_is_given_a_private_file_instead_of_the_token(graph, serve, monkeypatch, capsys):
@@ -108,8 +114,11 @@ def test_the_browser_is_given_a_private_file_instead_of_the_token(graph, serve, 
 
 def test_enter_prints_a_new_address(graph, serve, capsys):
     serve(lambda session, url: None)
+    output = capsys.readouterr().out
     # without a terminal
-    assert "for another browser, start the command again" in capsys.readouterr().out
+    assert "for another browser, start the command again" in output
+    assert "No label was given" in output
+    assert not Path("labels.csv").exists()
 
     class Server:
         addresses = iter(["http://one", "http://two"])
@@ -132,19 +141,6 @@ def test_enter_prints_a_new_address(graph, serve, capsys):
     thread.join(20)
     os.close(reads)
     assert capsys.readouterr().out == "Label at http://two\n"
-
-
-def test_without_a_label_nothing_is_written(graph, serve, capsys):
-    serve(lambda session, url: None)
-    assert "No label was given" in capsys.readouterr().out
-    assert not Path("labels.csv").exists()
-
-
-def test_given_labels_are_there_from_the_beginning(graph, serve):
-    seen = []
-    serve(lambda session, url: seen.append(session.state()["labelled"]), labels="l.csv")
-    assert seen == [9]
-    assert len(graph.labels(graph.read("labels.csv"))) == 9
 
 
 def test_outputs_are_checked_before_anything_is_read(graph, refused):

@@ -23,19 +23,9 @@ def test_options_of_tables_reach_the_reader(graph, classify):
         rows = classify("e2.csv", "l2.csv", "f2.csv", more=[*more, *links])
         assert graph.labels(rows) == graph.truth
         assert rows["n29"]["given"] == "false"
-
-
-def test_neighbours_in_place_of_edges(graph, classify):
     assert graph.labels(classify(None, more=["--knn", 3])) == graph.truth
-
-
-def test_no_header_takes_the_first_line_as_data(graph, run):
-    graph.write("bare.csv", *(("naïve", "ann"), [("n5", "n8"), ("n8", "n11")]))
-    graph.write("few.csv", ["id", "label"], [("naïve", "a"), ("n8", "b")])
-    given = ["classify", "--edges", "bare.csv", "--labels", "few.csv", "--out", "p.csv"]
-    assert "note: bare.csv: the first line names the columns." in run(*given).stderr
-    assert "note: bare.csv" not in run(*given, "--no-header").stderr
-    assert "ann" in graph.read("p.csv")
+    graph.write("bare.csv", ["n5", "n8"], graph.edges)
+    assert "n5" in classify("bare.csv", "t.csv", None, more=["--no-header"])
 
 
 def test_what_strict_refuses_is_noted_otherwise(graph, run):
@@ -186,23 +176,13 @@ def test_names_and_weights_of_relations_that_do_not_fit_are_one_sentence(typed, 
 
 
 def test_features_by_kind_of_node(graph, run):
-    graph.write(
-        "w.csv", ["author_id", "paper_id"], [(i, j) for i in range(8) for j in range(8) if (i + j) % 2]
-    )
+    pairs = [(i, j) for i in range(8) for j in range(8) if (i + j) % 2]
+    graph.write("w.csv", ["author_id", "paper_id"], pairs)
     graph.write("p.csv", ["id", "x"], [(i, float(i % 2)) for i in range(8)])
     graph.write("a.csv", ["id", "age"], [(i, 30.0 + i) for i in range(8)])
     graph.write("l.csv", ["paper_id", "label"], [(i, "ab"[i % 2]) for i in range(4)])
-    given = [
-        "--edges",
-        "w.csv",
-        "--features",
-        "paper=p.csv",
-        "--features",
-        "author=a.csv",
-        "--labels",
-        "l.csv",
-    ]
-    run("classify", *given, "--out", "out.csv", "--save", "m.gssl")
+    tables = ["--edges", "w.csv", "--features", "paper=p.csv", "--features", "author=a.csv"]
+    run("classify", *tables, "--labels", "l.csv", "--out", "out.csv", "--save", "m.gssl")
     rows = graph.read("out.csv")
     assert len(rows) == 16
     new = ["--edges", "w.csv", "--features", "author=a.csv", "--features", "paper=p.csv"]

@@ -172,17 +172,6 @@ def test_whole_numbers_stay_whole_numbers_and_all_others_become_text(given, expe
     assert from_scipy(A, given).y.tolist() == expected
 
 
-def test_pyg_errors():
-    with pytest.raises(TypeError, match="no edge_index"):
-        from_pyg(SimpleNamespace())
-    with pytest.raises(ValueError, match="2 × edges"):
-        from_pyg(SimpleNamespace(edge_index=np.zeros((3, 3), dtype=int)))
-    with pytest.raises(ValueError, match="outside 0 to 1"):
-        from_pyg(SimpleNamespace(edge_index=np.array([[0], [7]]), num_nodes=2))
-    with pytest.raises(ValueError, match="one class per node"):
-        from_pyg(SimpleNamespace(edge_index=np.array([[0], [1]]), y=np.eye(2)))
-
-
 def test_dgl():
     graph = SimpleNamespace(
         edges=lambda: (Tensor([0, 1]), Tensor([1, 2])),
