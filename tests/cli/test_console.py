@@ -183,19 +183,3 @@ def test_ctrl_c_while_fitting_leaves_nothing(tmp_path, monkeypatch):
     assert "Traceback" not in text
     assert text.splitlines()[-1].endswith("gssl: interrupted; nothing was left half-written.")
     assert sorted(tmp_path.iterdir()) == before
-
-
-def test_ctrl_c_while_writing_keeps_the_old_file(graph, monkeypatch, run):
-    """An incomplete table never replaces a complete one."""
-    Path("p.csv").write_text("old")
-
-    def stop(*arguments, **settings):
-        Path(next(graph.folder.glob(".gssl-*"))).write_text("half")
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("gssl.io.table_writing.sql_string", stop)
-    result = run(*CLASSIFY, ok=False)
-    assert result.exit_code == 130
-    assert result.stderr.splitlines()[-1] == "gssl: interrupted; nothing was left half-written."
-    assert Path("p.csv").read_text() == "old"
-    assert not list(graph.folder.glob(".gssl-*"))

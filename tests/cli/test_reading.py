@@ -46,39 +46,19 @@ def test_a_graph_on_disk_gives_the_predictions_of_its_tables(graph, run, classif
     assert "web.graph already exists" in run(*build, ok=False).stderr
 
 
-@pytest.mark.parametrize("stored", [False, True])
-def test_users_and_items_with_the_same_ids_are_labelled_apart(run, tmp_path, monkeypatch, stored):
-    monkeypatch.chdir(tmp_path)
-    Path("e.csv").write_text("user_id,item_id\n1,1\n1,2\n2,1\n3,3\n3,4\n4,3\n")
-    Path("l.csv").write_text("item_id,label\n1,old\n3,new\n")
-    Path("t.csv").write_text("user_id,label\n1,old\n4,new\n")
-    given = ["--edges", "e.csv"]
-    if stored:
-        run("graph", "build", "--edges", "e.csv", "--out", "web.graph")
-        given = ["--graph", "web.graph"]
-    given += ["--report", "r.html", "--truth", "t.csv"]
-    rest = ["--labels", "l.csv", "--method", "labelpropagation", "--out", "p.csv"]
-    notes = run("classify", *given, *rest).stderr
-    assert "e.csv: columns 'user_id' and 'item_id' share 4 ids; each is two nodes" in notes
-    labels = dict(line.split(",")[:2] for line in Path("p.csv").read_text().splitlines()[1:])
-    ids = [f"{kind}:{i}" for kind in ("item_id", "user_id") for i in range(1, 5)]
-    assert labels == dict(zip(ids, ["old", "old", "new", "new"] * 2, strict=True))
-
-
 def test_same_nodes_and_two_sided_decide(run, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("e.csv").write_text("foo,bar\n1,2\n2,3\n")
     build = ["graph", "build", "--edges", "e.csv", "--out"]
-    assert "give --same-nodes or --two-sided" in run(*build, "a", ok=False).stderr
     assert "3 nodes and 2 edges" in run(*build, "a", "--same-nodes").output
     assert "4 nodes and 2 edges" in run(*build, "b", "--two-sided").output
     labels = "SELECT '1' AS id, 'x' AS label UNION ALL SELECT '3', 'y'"
     given = ["--edges", "e.csv", "--labels", labels, "--method", "labelpropagation", "--out", "p.csv"]
-    assert "give --same-nodes or --two-sided" in run("classify", *given, ok=False).stderr
+    for command in ([*build, "c"], ["classify", *given]):
+        assert "give --same-nodes or --two-sided" in run(*command, ok=False).stderr
     run("classify", *given, "--two-sided")
-    labels = Path("p.csv").read_text()
-    assert "bar:2,x" in labels
-    assert "foo:2,y" in labels
+    assert "bar:2,x" in Path("p.csv").read_text()
+    assert "foo:2,y" in Path("p.csv").read_text()
 
 
 def test_errors_of_the_reader_name_options(spoiled):

@@ -151,14 +151,6 @@ def test_pyg(wrap):
     assert from_pyg(data, mask=None).y.tolist() == [3, 4, 5, 6]
 
 
-def test_predictions_for_a_tensor_graph_compare_with_its_labels():
-    pairs, y = np.array([[0, 1, 3], [1, 2, 4]]), np.array([10, 10, 10, 9, 9])
-    data = SimpleNamespace(edge_index=pairs, y=y, train_mask=np.array([True, False, False, True, False]))
-    problem = from_pyg(data)
-    model = gssl.LabelPropagation().fit(None, problem.y, adjacency=problem.adjacency)
-    np.testing.assert_array_equal(model.transduction_, y)
-
-
 @pytest.mark.parametrize(
     ("given", "expected"),
     [
