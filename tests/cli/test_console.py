@@ -75,9 +75,8 @@ def test_a_pipe_gets_plain_text_and_no_bar(graph):
     ]
 
 
-def test_a_long_stage_in_a_pipe_says_so_now_and_then(monkeypatch, capsys):
-    monkeypatch.setattr("gssl.cli.console._EVERY", 0.05)
-    terminal = Terminal()
+def test_a_long_stage_in_a_pipe_says_so_now_and_then(capsys):
+    terminal = Terminal(every=0.05)
     with terminal.stage("fitting"), terminal.step("OGC") as move:
         move(3, 64)
         time.sleep(0.3)

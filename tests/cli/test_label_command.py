@@ -27,7 +27,6 @@ def serve(monkeypatch):
         monkeypatch.setattr(
             label_command.signal, "signal", lambda number, handler: handlers.update({number: handler})
         )
-        monkeypatch.setattr(label_command, "_SAVE", 0.05)
         trouble = []
 
         def act(server):
@@ -44,7 +43,8 @@ def serve(monkeypatch):
         monkeypatch.setattr(label_command.LabelServer, "start", started)
         monkeypatch.setattr(label_command.BackgroundFit, "start", lambda background: None)
         inputs = Inputs(edges="e.csv", features="f.csv", **given)
-        run_label(Run(inputs, Choice(), ExecutionOptions(), Terminal()), Path("labels.csv"), 0, browser)
+        command = Run(inputs, Choice(), ExecutionOptions(), Terminal())
+        run_label(command, Path("labels.csv"), 0, browser, save_every=0.05)
         if trouble:
             raise trouble[0]
 

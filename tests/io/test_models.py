@@ -292,15 +292,16 @@ def whole(*path, value):
     return change
 
 
-def drop(*path, last):
+def drop(*names):
     def change(metadata, tensors):
-        target = metadata["model"]
-        for step in path:
-            target = target[step]
-        for name in last:
-            target.pop(name, None)
+        for name in names:
+            metadata["model"]["fitted"].pop(name, None)
 
     return change
+
+
+def member(name, value):
+    return put("fitted", "_recipe", "members", 0, name, value=value)
 
 
 def kinds(*columns):
@@ -315,8 +316,8 @@ def tensor(name, make):
     return change
 
 
-def classes(*values, dtype="<U1"):
-    return put("classes", value={"dtype": dtype, "values": list(values)})
+def classes(*values, dtype="<U1", path=()):
+    return put(*path, "classes", value={"dtype": dtype, "values": list(values)})
 
 
 def endless_steps(metadata, tensors):
@@ -324,6 +325,16 @@ def endless_steps(metadata, tensors):
     put("fitted", "n_iter_", value=10**9)(metadata, tensors)
 
 
+def head_for_embedder(metadata, tensors):
+    parts = metadata["model"]["fitted"]
+    parts["embedder_"] = parts["head_"]
+
+
+EMBEDDER = {
+    "class": "SGC",
+    "params": {"depth": 2},
+    "fitted": {"n_features_in_": 5, "n_iter_": 2, "_fitted_on_graph": True},
+}
 LIES = [
     ("ogc", put("class", value="LogisticRegression"), "'LogisticRegression', which is not a method"),
     ("ogc", put("class", value="SGC"), "a SGC has no parameter"),
@@ -347,6 +358,18 @@ LIES = [
     ("ogc", put("fitted", "n_iter_", value=-1), "'n_iter_' is -1, not a whole number"),
     ("ogc", put("fitted", "n_iter_", value=True), "'n_iter_' is True, not a whole number"),
     ("ogc", put("fitted", "n_iter_", value=10**12), "iterations where 64 were allowed"),
+    ("ogc", put("fitted", "n_iter_", value=0), "'n_iter_' of its OGC is 0, and OGC takes at least one step"),
+    ("ogc", put("fitted", "n_iter_", value=1), "'_anchor_scores' does not fit the iterations and anchors"),
+    ("ogc", drop("_anchored"), "only a part of what its OGC predicts with"),
+    ("embedding", put("fitted", "embedder_", "fitted", "n_features_in_", value=6), "'embedder_' has 6 feat"),
+    ("embedding", classes(0, 9, dtype="<i8", path=("fitted", "head_")), "its head knows other classes"),
+    ("embedding", head_for_embedder, "its embedder is a LogisticHead"),
+    ("smoothed", classes(0, 9, dtype="<i8", path=("fitted", "base_")), "its base knows other classes"),
+    ("calibrated", tensor("held_out_codes_", lambda k: k - 9), "classes that do not exist"),
+    ("calibrated", classes("b", "c", path=("fitted", "classifier_")), "its classifier knows other classes"),
+    ("calibrated", put("fitted", "classifier_", value=EMBEDDER), "its classifier is a SGC"),
+    ("auto", drop("intercept_"), "'intercept_' of its AutoClassifier is missing"),
+    ("auto", drop("coef_", "unit_coef_", "standardized_coef_", "propagation_"), "has nothing that predicts"),
     ("ogc", put("params", "max_iter", value=10**9), "1,000,000,000, and saved models take at most"),
     ("ogc", endless_steps, "1,000,000,000, and saved models take at most"),
     ("embedding", put("fitted", "embedder_", "params", "depth", value=10**9), "from 0 to 10000"),
@@ -366,8 +389,8 @@ LIES = [
     ("ogc", tensor("_fit_codes", lambda codes: codes + 5), "classes that do not exist"),
     ("ogc", tensor("transduction_", lambda codes: codes - 9), "classes that do not exist"),
     ("ogc", tensor("reached_", lambda mask: mask[:3]), "'reached_' has shape"),
-    ("ogc", drop("fitted", last=["coef_"]), "'coef_' of its OGC is missing"),
-    ("ogc", drop("fitted", last=["n_features_in_"]), "'n_features_in_' of its OGC is missing"),
+    ("ogc", drop("coef_"), "'coef_' of its OGC is missing"),
+    ("ogc", drop("n_features_in_"), "'n_features_in_' of its OGC is missing"),
     ("ogc", lambda metadata, tensors: metadata.update(model=[]), "does not describe a model"),
     ("embedding", put("params", "head", value={"pairs": 7}), "not made of pairs"),
     ("embedding", put("params", "head", value={"pairs": [[1]]}), "not made of pairs"),
@@ -387,10 +410,10 @@ LIES = [
     ("embedding", put("fitted", "reached_", value="x"), "the numbers of 'reached_' are missing"),
     ("embedding", put("fitted", "feature_names_in_", value=[1]), "is not a list of names"),
     ("embedding", put("fitted", "feature_names_in_", value=["x"]), "does not fit the rest"),
-    ("embedding", drop("fitted", last=["reached_"]), "'reached_' of its EmbeddingClassifier is missing"),
+    ("embedding", drop("reached_"), "'reached_' of its EmbeddingClassifier is missing"),
     (
         "embedding",
-        drop("fitted", last=["n_features_in_"]),
+        drop("n_features_in_"),
         "'n_features_in_'.* missing|features and the model",
     ),
     ("auto", put("fitted", "explain_", value=7), "'explain_' is 7, not a text"),
@@ -425,28 +448,28 @@ LIES = [
     ("average", tensor("_fit_inputs.A.indices", lambda k: k + 99), "a column index outside its 24 columns"),
     ("average", tensor("_fit_inputs.A.indices", np.zeros_like), "are not those between two nodes"),
     ("average", tensor("_fit_inputs.A.indptr", lambda k: k[::-1]), "row pointers"),
-    ("average", drop("fitted", last=["_fit_inputs"]), "an average without the features and the graph"),
+    ("average", drop("_fit_inputs"), "an average without the features and the graph"),
     ("average", put("fitted", "_recipe", value=7), "numbers of 'taught' are missing"),
     ("average", put("fitted", "_recipe", "sharpness", value=-1), "'sharpness' is -1, not a number"),
     ("average", put("fitted", "_recipe", "sharpness", value="x"), "'sharpness' is 'x', not a number"),
     ("average", put("fitted", "_recipe", "members", value=[]), "has no members"),
     ("average", put("fitted", "_recipe", "members", 0, value=7), "a member of its average is not described"),
-    ("average", put("fitted", "_recipe", "members", 0, "kind", value="x"), "features of the kind 'x'"),
-    ("average", put("fitted", "_recipe", "members", 0, "kind", value="spanned"), "'spanned', which it lacks"),
-    ("average", put("fitted", "_recipe", "members", 0, "width", value=10**9), "1000000000 directions wide"),
-    ("average", put("fitted", "_recipe", "members", 0, "penalty", value=-1.0), "'penalty' is -1.0"),
-    ("average", put("fitted", "_recipe", "members", 0, "blocks", value=[7]), "filter of its average is not"),
+    ("average", member("kind", value="x"), "features of the kind 'x'"),
+    ("average", member("kind", value="spanned"), "'spanned', which it lacks"),
+    ("average", member("width", value=10**9), "1000000000 directions wide"),
+    ("average", member("penalty", value=-1.0), "'penalty' is -1.0"),
+    ("average", member("blocks", value=[7]), "filter of its average is not"),
     (
         "average",
-        put("fitted", "_recipe", "members", 0, "blocks", value=[["smooth", [1.0] * 99]]),
+        member("blocks", value=[["smooth", [1.0] * 99]]),
         "powers that the model does not take",
     ),
     (
         "average",
-        put("fitted", "_recipe", "members", 0, "blocks", value=[["sharp", [1.0]]]),
+        member("blocks", value=[["sharp", [1.0]]]),
         "the operator 'sharp'",
     ),
-    ("average", put("fitted", "_recipe", "members", 0, "shift", value={"array": "x"}), "'shift' are missing"),
+    ("average", member("shift", value={"array": "x"}), "'shift' are missing"),
     ("average", tensor("_recipe.taught", lambda nodes: nodes[::-1]), "unlabelled nodes in order"),
     ("average", tensor("_recipe.taught", lambda nodes: nodes + 24), "unlabelled nodes in order"),
     ("average", tensor("_recipe.targets", lambda Y: 2 * Y), "'targets' holds rows that are not"),
