@@ -24,7 +24,7 @@ def test_the_help_lists_every_method_and_dataset(run):
     assert "karate" in run("datasets", "list").stdout.splitlines()
 
 
-def test_options(spoiled, refused):
+def test_options_that_do_not_exist_are_refused(spoiled, refused):
     assert "Missing option '--out'" in spoiled({"--out": None})
     assert "--method ogc learns from features" in spoiled({"--features": None, "--method": "ogc"})
     assert "'magic' is not one of" in spoiled({"--method": "magic"})

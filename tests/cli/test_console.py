@@ -152,10 +152,7 @@ def limited():
 
 @pytest.mark.parametrize(
     "arguments",
-    [
-        CLASSIFY,
-        ["embed", "--edges", "e.csv", "--features", "f.csv", "--out", "u.npz"],
-    ],
+    [CLASSIFY, ["embed", "--edges", "e.csv", "--features", "f.csv", "--out", "u.npz"]],
     ids=["csv", "npz"],
 )
 def test_a_full_disk_leaves_nothing(graph, arguments):

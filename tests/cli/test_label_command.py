@@ -64,6 +64,7 @@ def test_labels_are_written_while_the_page_runs_and_classified(graph, run, serve
             not Path("labels.csv").exists() or len(graph.labels(graph.read("labels.csv"))) < 12
         ):
             time.sleep(0.05)
+        assert len(graph.labels(graph.read("labels.csv"))) == 12
 
     serve(during)
     output = capsys.readouterr().out

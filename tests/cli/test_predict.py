@@ -111,7 +111,7 @@ def test_what_a_model_cannot_predict_is_refused(graph, run, refused):
 
 
 @pytest.mark.parametrize("out", ["u.parquet", "u.csv", "u.npy", "u.npz"])
-def test_embeddings(graph, run, out):
+def test_embeddings_are_written_in_every_format(graph, run, out):
     given = ["--edges", "e.csv", "--features", "f.csv", "--normalize", "rows"]
     output = run("embed", *given, "--method", "sgc", "--depth", 0, "--out", out).stdout
     beside = ", and their ids: u.ids.npy" if out == "u.npy" else ""

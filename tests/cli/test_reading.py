@@ -82,7 +82,7 @@ def test_never_over_an_input_of_a_query_or_a_glob(graph, spoiled, refused):
     assert "x.ids.npy is an input" in sentence
 
 
-def test_memory(spoiled):
+def test_too_little_memory_is_refused(spoiled):
     sentence = spoiled({}, env={"GSSL_MEMORY": "1000"})
     assert "needs about" in sentence
     assert "1.0 kB are free: use fewer features" in sentence

@@ -105,7 +105,7 @@ LIES = {
 
 
 @pytest.mark.parametrize("lie", LIES)
-def test_headers_that_lie(tmp_path: Path, answer: Any, lie: str):
+def test_headers_that_lie_are_refused(tmp_path: Path, answer: Any, lie: str):
     for suffix in ("npy", "npz"):
         path = tmp_path / f"x.{suffix}"
         path.write_bytes(LIES[lie])

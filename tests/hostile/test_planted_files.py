@@ -119,11 +119,7 @@ def test_a_subfolder_that_is_a_link_is_refused(victim: Victim, tmp_path: Path):
     message = r"part is a symbolic link, not a folder of this run: remove it\.$"
     with pytest.raises(OSError, match=message):
         RunFolder(tmp_path / "run").subfolder("part")
-    with (
-        gssl.execution(resume=tmp_path / "run"),
-        pytest.raises(OSError, match=message),
-        part_of_run("part"),
-    ):
+    with gssl.execution(resume=tmp_path / "run"), pytest.raises(OSError, match=message), part_of_run("part"):
         pass
     victim.plant("link to a folder", tmp_path / ".store.part")
     with (

@@ -125,6 +125,17 @@ def test_a_view_of_another_file_in_a_duckdb_file_is_refused(tmp_path):
         open_table(tmp_path / "d.db")
 
 
+@pytest.mark.parametrize("cut", [0.3, 0.9])
+def test_a_damaged_database_is_one_sentence(make, cut):
+    file = make(*SCHEMA, *[f"INSERT INTO people VALUES ('{i:0500}', 1, 1, 'x')" for i in range(50)])
+    content = file.read_bytes()
+    start, end = int(0.2 * len(content)), int(cut * len(content))
+    file.write_bytes(content[:start] + b"\xff" * (end - start))
+    with pytest.raises(ValueError, match=r"d\.db .*\.$") as caught:
+        read_labels(f"{file}::people")
+    assert "\n" not in str(caught.value)
+
+
 def test_a_locked_database_is_one_sentence(make, monkeypatch):
     monkeypatch.setattr("gssl.io.databases._PATIENCE", 0.01)
     file = make(*SCHEMA)

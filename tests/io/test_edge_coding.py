@@ -99,10 +99,7 @@ def test_weights_of_relations_scale_the_union_alone(write):
     [
         ({"edge_type": "nope"}, "has no column 'nope'"),
         ({"edge_type": "src"}, "column 'src' is an end of the edges"),
-        (
-            {"edge_type": "kind", "relation_weight": {"nope": 2.0}},
-            "`relation_weight` names 'nope': give",
-        ),
+        ({"edge_type": "kind", "relation_weight": {"nope": 2.0}}, "`relation_weight` names 'nope': give"),
         ({"edge_type": "kind", "relation_weight": {"likes": -1.0}}, "must be a number from 0 on"),
         ({"edge_type": "when"}, "has 1,001 different texts and may not be a column of kinds"),
     ],

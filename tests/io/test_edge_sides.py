@@ -2,14 +2,7 @@
 
 import pytest
 
-from gssl.io import (
-    assemble,
-    build_graph_store,
-    read_edges,
-    read_features,
-    read_labels,
-    read_nodes,
-)
+from gssl.io import assemble, build_graph_store, read_edges, read_features, read_labels, read_nodes
 
 RATINGS = "user_id,item_id\n1,1\n1,2\n2,1\n2,3\n7,2\n"
 IDS = ["3", "7", "item_id:1", "item_id:2", "user_id:1", "user_id:2"]

@@ -55,7 +55,7 @@ def test_json_floats_lose_their_point_but_text_keeps_it(write, pairs):
     assert pairs(read_edges(file)) == [("7", "7.0")]
 
 
-def test_weights(write, pairs):
+def test_a_column_of_numbers_is_the_weight_or_the_one_that_is_named(write, pairs):
     edges = read_edges(write("e.csv", "a,b,strength\nx,y,0.5\ny,z,2e1\n"))
     weights = dict(zip(edges.ids[edges.source], edges.weights, strict=True))
     assert weights == {"x": 0.5, "y": 20.0}

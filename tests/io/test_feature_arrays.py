@@ -8,7 +8,7 @@ from gssl.io import read_features
 from gssl.operators import dense
 
 
-def test_arrays(tmp_path):
+def test_arrays_of_every_form_are_read(tmp_path):
     X = np.array([[1.0, 0.0], [0.5, 2.0]])
     np.savez(tmp_path / "x.npz", ids=np.array(["007", "naïve"]), features=X, names=np.array(["p", "q"]))
     features = read_features(tmp_path / "x.npz")

@@ -82,10 +82,7 @@ def test_a_table_of_other_nodes_keeps_its_order(store, frame, change):
     ("change", "message"),
     [
         (lambda f: pd.concat([f, f.iloc[:1]]), "has more than one row for 'z'"),
-        (
-            lambda f: f.assign(x3=[1, 2, 1e300, 4, 5]),
-            r"column 'x3' of id '007' is 1e\+300, not a finite",
-        ),
+        (lambda f: f.assign(x3=[1, 2, 1e300, 4, 5]), r"column 'x3' of id '007' is 1e\+300, not a finite"),
         (lambda f: f[["id"]], "has no features beside the column 'id'"),
         (lambda f: f.assign(x3=time(3)), "'x3' is of type TIME"),
         (
@@ -221,7 +218,7 @@ def compare(source, fate, id=None):
 
 @pytest.mark.parametrize("kind", TEXTS)
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])
-def test_tables(kind, suffix, write):
+def test_tables_are_the_same_read_whole_and_by_columns(kind, suffix, write):
     fate, text = TEXTS[kind]
     path = write("f.csv", text)
     if suffix == "parquet":
@@ -240,13 +237,13 @@ def test_tables(kind, suffix, write):
 
 
 @pytest.mark.parametrize("kind", QUERIES)
-def test_queries(kind):
+def test_queries_are_the_same_read_whole_and_by_columns(kind):
     fate, query = QUERIES[kind]
     compare(query, fate)
 
 
 @pytest.mark.parametrize("kind", ARRAYS)
-def test_array_files(kind, tmp_path):
+def test_array_files_are_the_same_read_whole_and_by_columns(kind, tmp_path):
     fate, matrix, ids = ARRAYS[kind]
     for name in ("x.npy", "x.npz", "x.csv"):
         for read in (map_features, read_features):

@@ -36,7 +36,7 @@ def test_a_long_table_has_zeros_where_it_has_no_value(write):
 
 
 @pytest.mark.parametrize("form", ["parquet", "jsonl", "csv", "fixed"])
-def test_a_list_column(tmp_path, write, form):
+def test_a_column_of_lists_is_read_from_every_form(tmp_path, write, form):
     if form == "parquet":
         pd.DataFrame({"id": ["a", "b"], "v": [[1.0, 2.0], [3.0, 4.5]]}).to_parquet(tmp_path / "f.parquet")
         source = tmp_path / "f.parquet"
@@ -51,7 +51,7 @@ def test_a_list_column(tmp_path, write, form):
     np.testing.assert_array_equal(dense(features.matrix), [[1, 2], [3, 4.5]])
 
 
-def test_a_list_as_numpy_writes_it(write):
+def test_a_list_is_read_as_numpy_writes_it(write):
     file = write(
         "f.csv", 'id,v\na,[1. 2. 3.]\nb,"[ 4.e+00 -5.\n  6.5 ]"\nc,\nd,"[NA, None,]"\ne,"[7 , nan,8]"\n'
     )
@@ -107,7 +107,7 @@ def test_bad_tables_name_the_place(write, text, message):
     assert "f.csv" in str(caught.value)
 
 
-def test_bad_columns(write, tmp_path):
+def test_columns_that_cannot_be_read_are_refused(write, tmp_path):
     with pytest.raises(ValueError, match="no column 'story'; it has 'id', 'x'"):
         read_features(write("f.csv", "id,x\na,1\n"), text="story")
     with pytest.raises(ValueError, match="has no words to weigh"):

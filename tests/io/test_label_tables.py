@@ -50,7 +50,7 @@ def test_a_repeated_id_is_merged_unless_its_labels_differ(write):
         ("id,label\na,x\n", ["id"], "two column names"),
     ],
 )
-def test_bad_labels(write, text, columns, message):
+def test_tables_without_labels_are_refused(write, text, columns, message):
     with pytest.raises(ValueError, match=message):
         read_labels(write("l.csv", text), columns)
 

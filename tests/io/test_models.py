@@ -38,12 +38,7 @@ MODELS = (
         "calibrated-propagation": gssl.CalibratedClassifier(gssl.LabelPropagation(), folds=2),
     }
 )
-LABELS = {
-    "text": ["b", "ä"],
-    "whole": [3, 7],
-    "float": [1.0, 2.0],
-    "bool": [False, True],
-}
+LABELS = {"text": ["b", "ä"], "whole": [3, 7], "float": [1.0, 2.0], "bool": [False, True]}
 
 
 @pytest.fixture(scope="module")
@@ -365,7 +360,11 @@ LIES = [
     ("embedding", classes(0, 9, dtype="<i8", path=("fitted", "head_")), "its head knows other classes"),
     ("embedding", head_for_embedder, "its embedder is a LogisticHead"),
     ("smoothed", classes(0, 9, dtype="<i8", path=("fitted", "base_")), "its base knows other classes"),
-    ("calibrated", tensor("held_out_codes_", lambda k: k - 9), "classes that do not exist"),
+    (
+        "calibrated",
+        tensor("held_out_codes_", lambda k: 0 * k - 1),
+        "'held_out_codes_' has classes that do not",
+    ),
     ("calibrated", classes("b", "c", path=("fitted", "classifier_")), "its classifier knows other classes"),
     ("calibrated", put("fitted", "classifier_", value=EMBEDDER), "its classifier is a SGC"),
     ("auto", drop("intercept_"), "'intercept_' of its AutoClassifier is missing"),
@@ -396,11 +395,7 @@ LIES = [
     ("embedding", put("params", "head", value={"pairs": [[1]]}), "not made of pairs"),
     ("embedding", put("params", "depth", value=2), "a EmbeddingClassifier has no parameter 'depth'"),
     ("embedding", put("fitted", "coef_", value="x"), "a EmbeddingClassifier has no 'coef_'"),
-    (
-        "embedding",
-        put("fitted", "embedding_", value="x"),
-        "'embedding_' is not an attribute",
-    ),
+    ("embedding", put("fitted", "embedding_", value="x"), "'embedding_' is not an attribute"),
     ("embedding", put("fitted", "_fit_features", value={}), "'_fit_features' has no shape"),
     (
         "embedding",
@@ -411,31 +406,15 @@ LIES = [
     ("embedding", put("fitted", "feature_names_in_", value=[1]), "is not a list of names"),
     ("embedding", put("fitted", "feature_names_in_", value=["x"]), "does not fit the rest"),
     ("embedding", drop("reached_"), "'reached_' of its EmbeddingClassifier is missing"),
-    (
-        "embedding",
-        drop("n_features_in_"),
-        "'n_features_in_'.* missing|features and the model",
-    ),
+    ("embedding", drop("n_features_in_"), "'n_features_in_'.* missing|features and the model"),
     ("auto", put("fitted", "explain_", value=7), "'explain_' is 7, not a text"),
     ("auto", put("fitted", "leaderboard_", value=[{"x": 1}]), "'leaderboard_' is not a table of models"),
     ("auto", put("fitted", "leaderboard_", value=7), "'leaderboard_' is not a table of models"),
     ("auto", tensor("intercept_", lambda b: b[:1]), "'intercept_' has shape"),
     ("ogc", tensor("label_distributions_", lambda P: P - 99_999), "'label_distributions_' holds rows that"),
-    (
-        "ogc",
-        tensor("label_distributions_", lambda P: 2 * P),
-        "'label_distributions_' holds rows",
-    ),
-    (
-        "auto",
-        tensor("_held_out_scores", lambda P: -P),
-        "'_held_out_scores' holds rows that",
-    ),
-    (
-        "calibrated",
-        tensor("held_out_distributions_", lambda P: P + 1),
-        "'held_out_distributions_' holds",
-    ),
+    ("ogc", tensor("label_distributions_", lambda P: 2 * P), "'label_distributions_' holds rows"),
+    ("auto", tensor("_held_out_scores", lambda P: -P), "'_held_out_scores' holds rows that"),
+    ("calibrated", tensor("held_out_distributions_", lambda P: P + 1), "'held_out_distributions_' holds"),
     ("calibrated", tensor("classifier_.label_distributions_", np.zeros_like), "holds rows that are not"),
     ("priors", tensor("_priors", lambda shares: -shares), "'_priors' holds rows that are not distributions"),
     ("priors", put("fitted", "_priors", value="x"), "the numbers of '_priors' are missing"),
@@ -459,16 +438,8 @@ LIES = [
     ("average", member("width", value=10**9), "1000000000 directions wide"),
     ("average", member("penalty", value=-1.0), "'penalty' is -1.0"),
     ("average", member("blocks", value=[7]), "filter of its average is not"),
-    (
-        "average",
-        member("blocks", value=[["smooth", [1.0] * 99]]),
-        "powers that the model does not take",
-    ),
-    (
-        "average",
-        member("blocks", value=[["sharp", [1.0]]]),
-        "the operator 'sharp'",
-    ),
+    ("average", member("blocks", value=[["smooth", [1.0] * 99]]), "powers that the model does not take"),
+    ("average", member("blocks", value=[["sharp", [1.0]]]), "the operator 'sharp'"),
     ("average", member("shift", value={"array": "x"}), "'shift' are missing"),
     ("average", tensor("_recipe.taught", lambda nodes: nodes[::-1]), "unlabelled nodes in order"),
     ("average", tensor("_recipe.taught", lambda nodes: nodes + 24), "unlabelled nodes in order"),

@@ -61,18 +61,23 @@ def test_probabilities_are_a_column_for_each_class(tmp_path):
     assert (row["p_x"], row["p___proto__, y"]) == ("0.2500", "0.7500")
 
 
-def test_a_failed_write_leaves_what_was_there(tmp_path):
+def test_rows_are_written_whole_or_not_at_all(tmp_path):
     file = tmp_path / "p.csv"
     file.write_text("old")
+    row = Prediction('007, "naïve"\n', "a,b", 0.5, "a,b", 0.5, "c", True, False)
 
     def rows():
-        yield Prediction("1", "a", 0.5, "a", 0.5, "b", False, True)
+        yield row
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
         write_predictions(file, rows())
     assert file.read_text() == "old"
     assert [entry.name for entry in tmp_path.iterdir()] == ["p.csv"]
+    write_predictions(file, [row])
+    with file.open(newline="", encoding="utf-8") as stream:
+        [read] = csv.DictReader(stream)
+    assert (read["id"], read["label"], read["given"], read["reached"]) == (row.id, "a,b", "true", "false")
 
 
 @pytest.mark.parametrize("suffix", [".parquet", ".csv", ".tsv", ".npz", ".npy"])

@@ -45,7 +45,7 @@ def test_an_edge_list_in_one_direction_or_both_is_nothing_odd(back):
     assert repr(problem) == "Problem(nodes=3, edges=2, features=no, labels=1)"
 
 
-def test_what_is_odd_is_told():
+def test_self_loops_repeated_edges_and_directions_are_noted():
     problem = assemble(edges([("a", "a"), ("a", "b"), ("a", "b"), ("b", "a"), ("b", "c"), ("d", "d")]))
     np.testing.assert_array_equal(problem.adjacency.toarray()[:3, :3], [[0, 1, 0], [1, 0, 1], [0, 1, 0]])
     notes = [note.removeprefix("the query: ") for note in problem.notes]
@@ -144,7 +144,7 @@ def test_tables_that_do_not_meet_are_refused_with_the_usual_reason(node, label_i
         assemble(edges([("a", "b")]), features("c"))
 
 
-def test_no_edges():
+def test_features_alone_are_a_graph_without_edges():
     problem = assemble(None, features("a", "b"), labels(a="x"))
     assert problem.adjacency.shape == (2, 2)
     assert problem.adjacency.nnz == 0

@@ -22,7 +22,7 @@ def test_many_files_are_one_table_with_equal_columns(write, tmp_path, pairs):
         read_edges(source)
 
 
-def test_a_query(write, pairs):
+def test_the_rows_of_a_query_are_read(write, pairs):
     file = write("e.csv", "a,b,w\n007,008,0.5\n008,009,2\n")
     edges = read_edges(f"SELECT a, b, w AS weight FROM '{file}' WHERE w > 1;")
     assert pairs(edges) == [("008", "009")]

@@ -1,6 +1,7 @@
 """Ids and labels survive a round trip through any file format, and inputs are never overwritten."""
 
 import csv
+import resource
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -71,6 +72,20 @@ def test_parquet_has_types(tmp_path):
     assert schema.names == [
         *("id", "label", "confidence", "model_says", "model_confidence", "runner_up", "given", "reached")
     ]
+
+
+def test_a_full_disk_leaves_what_was_there(tmp_path):
+    file = tmp_path / "p.csv"
+    file.write_text("old")
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (512, hard))
+    try:
+        with pytest.raises(OSError, match=r"p\.csv cannot be written: file too large; make room"):
+            write_predictions(file, made([f"n{i}" for i in range(999)], ["x"] * 999))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert [other.name for other in tmp_path.iterdir()] == ["p.csv"]
+    assert file.read_text() == "old"
 
 
 def test_an_input_is_never_replaced_and_other_outputs_are_free(tmp_path, monkeypatch):
