@@ -16,14 +16,16 @@ def test_the_list_of_commands_cuts_no_sentence_short():
     assert all(line.endswith(".") and not line.endswith("...") for line in commands)
 
 
-def test_the_help_lists_every_method(run):
-    text = "".join(run("classify", "--help").stdout.split())
-    assert f"--method[{'|'.join(METHODS)}]" in text
+def test_the_help_lists_every_method_and_dataset(run):
+    text = run("classify", "--help").stdout
+    assert f"--method[{'|'.join(METHODS)}]" in "".join(text.split())
     assert "Examples:" in text
+    assert "auto needs none" in " ".join(text.split())
     assert f"--method[{'|'.join(EMBEDDERS)}]" in "".join(run("embed", "--help").stdout.split())
+    assert "karate" in run("datasets", "list").stdout.splitlines()
 
 
-def test_options(spoiled, refused):
+def test_options_that_do_not_exist_are_refused(spoiled, refused):
     assert "Missing option '--out'" in spoiled({"--out": None})
     assert "--method ogc learns from features" in spoiled({"--features": None, "--method": "ogc"})
     assert "'magic' is not one of" in spoiled({"--method": "magic"})
@@ -37,11 +39,13 @@ def test_options(spoiled, refused):
     assert "nograph has no iterations for --depth" in refused(*deep, "nograph")
 
 
-def test_a_time_budget_is_for_the_method_that_tries_many(graph, run, spoiled):
+def test_a_time_budget_is_for_the_method_that_tries_many_and_needs_no_seed(graph, run, spoiled):
     where = ["--edges", "e.csv", "--labels", "l.csv", "--features", "f.csv"]
-    run("classify", *where, "--out", "p.csv", "--time-budget", 0, "--save", "m.gssl")
-    model = gssl.load("m.gssl").classifier_
-    assert model.time_budget == 0.0
+    for seed, out in ((1, "1.csv"), (2, "2.csv")):
+        given = ["--out", out, "--time-budget", 0, "--save", "m.gssl", "--seed", seed]
+        run("classify", *where, *given)
+    assert Path("1.csv").read_bytes() == Path("2.csv").read_bytes()
+    assert gssl.load("m.gssl").classifier_.time_budget == 0.0
     for command in (["check"], ["suggest", "--n", 2, "--out", "s.csv"]):
         run(*command, *where, "--time-budget", 0)
     assert "--time-budget works with --method auto only: leave it out for ogc" in spoiled(
@@ -62,15 +66,6 @@ def test_memory_is_limited_by_every_command_that_fits(graph, run, refused):
         assert "memory" in refused(*command, *where, "--memory", "lots")
 
 
-def test_the_default_method_has_no_seed_and_the_help_says_so(graph, run):
-    where = ["--edges", "e.csv", "--labels", "l.csv", "--features", "f.csv", "--out"]
-    for seed, out in ((1, "1.csv"), (2, "2.csv")):
-        run("classify", *where, out, "--seed", seed)
-    assert Path("1.csv").read_bytes() == Path("2.csv").read_bytes()
-    help_text = " ".join(run("classify", "--help").stdout.split())
-    assert "auto needs none" in help_text
-
-
 def test_help_is_light():
     code = (
         "import sys\nfrom gssl.cli import main\nsys.argv = ['gssl', '--help']\n"
@@ -81,7 +76,3 @@ def test_help_is_light():
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert "gssl classify --edges" in done.stdout
-
-
-def test_datasets_list(run):
-    assert "karate" in run("datasets", "list").stdout.splitlines()

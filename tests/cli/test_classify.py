@@ -104,14 +104,15 @@ def test_a_seed_gives_the_same_bytes(graph, classify):
     assert Path("1.csv.gssl").read_bytes() == Path("2.csv.gssl").read_bytes()
 
 
-def test_hostile_names(graph, run):
-    """Code in a name is not executed by a browser, a spreadsheet or a terminal."""
+def test_code_in_a_name_is_not_run(graph, run):
+    """Neither by a browser nor by a spreadsheet nor by a terminal."""
     pytest.importorskip("vl_convert")
     bad = ["<script>alert(1)</script>", "=cmd()", "[red]:cat:[/red]", "\x1b[31mred"]
     edges = [(a, b) for a in bad for b in bad if a != b]
     graph.write("e.csv", ["source", "target"], edges)
     graph.write("l.csv", ["id", "label"], [(bad[0], "</script><img src=x>"), (bad[1], "\x1b]0;x\x07")])
-    result = run("classify", "--edges", "e.csv", "--labels", "l.csv", "--out", "p.csv", "--report", "r.html")
+    given = ["classify", "--edges", "e.csv", "--labels", "l.csv", "--out"]
+    result = run(*given, "p.csv", "--report", "r.html")
     assert "\x1b" not in result.output
     html = Path("r.html").read_text(encoding="utf-8")
     assert "<script>alert(1)" not in html
@@ -120,13 +121,9 @@ def test_hostile_names(graph, run):
     assert "'=cmd()" in rows
     assert "=cmd()" not in rows
     assert "note: 1 text that a spreadsheet would run" in result.stderr
-    run("classify", "--edges", "e.csv", "--labels", "l.csv", "--out", "p.parquet")
-    assert set(graph.read("p.parquet")) == set(bad)
-
-
-def test_a_name_of_a_file_is_no_markup(graph, classify, run):
-    out = "a folder of a name that is rather long, so that a line of eighty cells is full/[bold]p.csv"
-    assert out in run("classify", *WHERE, "--out", out).stdout
+    out = "a folder of a name that is rather long, so that a line of eighty cells is full/[bold]p.parquet"
+    assert out in run(*given, out).stdout
+    assert set(graph.read(out)) == set(bad)
 
 
 def test_abstaining_leaves_cells_empty_and_says_how_many(graph, classify, run):
@@ -155,12 +152,11 @@ def test_labels_that_teach_nothing(graph, spoiled):
     assert "give --labels" in spoiled({"--labels": None})
 
 
-def test_places_that_cannot_be_written(spoiled):
+def test_places_that_cannot_be_written_are_refused(spoiled):
     Path("file").write_text("in the way")
     Path("folder.csv").mkdir()
-    assert "file is not a folder" in spoiled({"--out": "file/p.csv"})
-    assert "file is not a folder" in spoiled({"--report": "file/r.html"})
-    assert "file is not a folder" in spoiled({"--save": "file/m.gssl"})
+    for option, name in (("--out", "p.csv"), ("--report", "r.html"), ("--save", "m.gssl")):
+        assert "file is not a folder" in spoiled({option: f"file/{name}"})
     assert "folder.csv is a folder" in spoiled({"--out": "folder.csv"})
     assert "too long" in spoiled({"--out": "p" * 300 + ".csv"})
     assert "must end in .csv, .tsv, .parquet or .jsonl" in spoiled({"--out": "p.xlsx"})
@@ -174,13 +170,10 @@ def test_never_over_an_input(spoiled, target):
         assert f"{source} is an input" in spoiled(changed | {target: source})
 
 
-def test_truth(spoiled):
+def test_what_a_report_needs_is_told(spoiled, monkeypatch):
     assert "give --report" in spoiled({"--truth": "t.csv"})
     page = {"--report": "r.html"}
     assert "nowhere.csv does not exist" in spoiled(page | {"--truth": "nowhere.csv"})
     assert "l.csv has no true label of a node without a given label" in spoiled(page | {"--truth": "l.csv"})
-
-
-def test_without_the_extra_of_the_report(spoiled, monkeypatch):
     monkeypatch.setitem(sys.modules, "vl_convert", None)
-    assert "pip install gssl[report]" in spoiled({"--report": "r.html"})
+    assert "pip install gssl[report]" in spoiled(page)

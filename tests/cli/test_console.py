@@ -75,23 +75,8 @@ def test_a_pipe_gets_plain_text_and_no_bar(graph):
     ]
 
 
-def test_the_first_line_comes_before_the_libraries(graph):
-    """A user sees immediate output, before slow imports."""
-    code = (
-        "import sys\nfrom gssl.cli import main\n"
-        "def announce(sources):\n"
-        "    print(sorted({'numpy', 'sklearn', 'rich', 'duckdb'} & set(sys.modules)))\n"
-        "    sys.exit(0)\n"
-        "import gssl.cli.app\ngssl.cli.app.announce = announce\n"
-        f"sys.argv = ['gssl', *{CLASSIFY!r}]\nmain()"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert done.stdout == "[]\n", done.stderr
-
-
-def test_a_long_stage_in_a_pipe_says_so_now_and_then(monkeypatch, capsys):
-    monkeypatch.setattr("gssl.cli.console._EVERY", 0.05)
-    terminal = Terminal()
+def test_a_long_stage_in_a_pipe_says_so_now_and_then(capsys):
+    terminal = Terminal(every=0.05)
     with terminal.stage("fitting"), terminal.step("OGC") as move:
         move(3, 64)
         time.sleep(0.3)
@@ -136,12 +121,9 @@ def test_predictions_are_announced_before_the_report_is_made(graph, run, monkeyp
     assert done.stderr.splitlines()[-1] == "gssl: the page fails."
 
 
-def test_quiet_says_nothing(graph, run):
+def test_quiet_tells_nothing_but_errors(graph, run):
     assert run(*CLASSIFY, "-q", "--save", "m.gssl").output == ""
     assert len(graph.read("p.csv")) == 30
-
-
-def test_quiet_still_tells_errors(graph, run):
     Path("e.csv").unlink()
     done = run(*CLASSIFY, "-q", ok=False)
     assert (done.exit_code, done.stdout) == (2, "")
@@ -170,10 +152,7 @@ def limited():
 
 @pytest.mark.parametrize(
     "arguments",
-    [
-        CLASSIFY,
-        ["embed", "--edges", "e.csv", "--features", "f.csv", "--out", "u.npz"],
-    ],
+    [CLASSIFY, ["embed", "--edges", "e.csv", "--features", "f.csv", "--out", "u.npz"]],
     ids=["csv", "npz"],
 )
 def test_a_full_disk_leaves_nothing(graph, arguments):
@@ -200,19 +179,3 @@ def test_ctrl_c_while_fitting_leaves_nothing(tmp_path, monkeypatch):
     assert "Traceback" not in text
     assert text.splitlines()[-1].endswith("gssl: interrupted; nothing was left half-written.")
     assert sorted(tmp_path.iterdir()) == before
-
-
-def test_ctrl_c_while_writing_keeps_the_old_file(graph, monkeypatch, run):
-    """An incomplete table never replaces a complete one."""
-    Path("p.csv").write_text("old")
-
-    def stop(*arguments, **settings):
-        Path(next(graph.folder.glob(".gssl-*"))).write_text("half")
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("gssl.io.table_writing.sql_string", stop)
-    result = run(*CLASSIFY, ok=False)
-    assert result.exit_code == 130
-    assert result.stderr.splitlines()[-1] == "gssl: interrupted; nothing was left half-written."
-    assert Path("p.csv").read_text() == "old"
-    assert not list(graph.folder.glob(".gssl-*"))

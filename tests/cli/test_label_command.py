@@ -27,7 +27,6 @@ def serve(monkeypatch):
         monkeypatch.setattr(
             label_command.signal, "signal", lambda number, handler: handlers.update({number: handler})
         )
-        monkeypatch.setattr(label_command, "_SAVE", 0.05)
         trouble = []
 
         def act(server):
@@ -44,7 +43,8 @@ def serve(monkeypatch):
         monkeypatch.setattr(label_command.LabelServer, "start", started)
         monkeypatch.setattr(label_command.BackgroundFit, "start", lambda background: None)
         inputs = Inputs(edges="e.csv", features="f.csv", **given)
-        run_label(Run(inputs, Choice(), ExecutionOptions(), Terminal()), Path("labels.csv"), 0, browser)
+        command = Run(inputs, Choice(), ExecutionOptions(), Terminal())
+        run_label(command, Path("labels.csv"), 0, browser, save_every=0.05)
         if trouble:
             raise trouble[0]
 
@@ -64,6 +64,7 @@ def test_labels_are_written_while_the_page_runs_and_classified(graph, run, serve
             not Path("labels.csv").exists() or len(graph.labels(graph.read("labels.csv"))) < 12
         ):
             time.sleep(0.05)
+        assert len(graph.labels(graph.read("labels.csv"))) == 12
 
     serve(during)
     output = capsys.readouterr().out
@@ -77,6 +78,12 @@ def test_labels_are_written_while_the_page_runs_and_classified(graph, run, serve
     serve(lambda session, url: seen.append(len(session.labelling.codes)))
     assert seen == [12]
     assert "holds 12 actions: going on from there" in capsys.readouterr().err
+    # given labels are there from the beginning
+    Path("labels.csv").unlink()
+    Path("labels.csv.journal").unlink()
+    serve(lambda session, url: seen.append(session.state()["labelled"]), labels="l.csv")
+    assert seen == [12, 9]
+    assert len(graph.labels(graph.read("labels.csv"))) == 9
 
 
 def test_the_browser_is_given_a_private_file_instead_of_the_token(graph, serve, monkeypatch, capsys):
@@ -108,8 +115,11 @@ def test_the_browser_is_given_a_private_file_instead_of_the_token(graph, serve, 
 
 def test_enter_prints_a_new_address(graph, serve, capsys):
     serve(lambda session, url: None)
+    output = capsys.readouterr().out
     # without a terminal
-    assert "for another browser, start the command again" in capsys.readouterr().out
+    assert "for another browser, start the command again" in output
+    assert "No label was given" in output
+    assert not Path("labels.csv").exists()
 
     class Server:
         addresses = iter(["http://one", "http://two"])
@@ -132,19 +142,6 @@ def test_enter_prints_a_new_address(graph, serve, capsys):
     thread.join(20)
     os.close(reads)
     assert capsys.readouterr().out == "Label at http://two\n"
-
-
-def test_without_a_label_nothing_is_written(graph, serve, capsys):
-    serve(lambda session, url: None)
-    assert "No label was given" in capsys.readouterr().out
-    assert not Path("labels.csv").exists()
-
-
-def test_given_labels_are_there_from_the_beginning(graph, serve):
-    seen = []
-    serve(lambda session, url: seen.append(session.state()["labelled"]), labels="l.csv")
-    assert seen == [9]
-    assert len(graph.labels(graph.read("labels.csv"))) == 9
 
 
 def test_outputs_are_checked_before_anything_is_read(graph, refused):

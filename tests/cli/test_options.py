@@ -14,13 +14,10 @@ def test_home_is_home_in_outputs(graph, run, monkeypatch):
 
 
 @pytest.mark.parametrize("number", ["0", "1.5", "many", "-3", "nan", "-inf", ""])
-def test_a_count_is_a_whole_number(run, number):
+def test_a_count_is_a_whole_number_read_to_the_last_digit(run, number):
     result = run("plan", "--nodes", number, "--edges", "9", "--features", "2", ok=False)
     assert result.exit_code == 2
     assert "is not a whole number of at least 1" in result.stderr
-
-
-def test_a_count_is_read_to_the_last_digit(run):
     counts = ["--nodes", "2147483646", "--edges", "123456789012345678", "--features", " 2e0 "]
     output = run("plan", *counts, "--memory", "100GB", "--method", "sgc").stdout
     assert "2,147,483,646 nodes, 123,456,789,012,345,678 edges, 2 features" in output

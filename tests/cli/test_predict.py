@@ -19,23 +19,21 @@ def renamed(graph):
 def test_a_saved_model_labels_a_new_graph_and_new_nodes_of_its_own(graph, classify, run):
     """The model finds its columns despite new ids, another column order and an extra column."""
     fitted = classify(more=["--save", "m.gssl"])
+    given = ["--model", "m.gssl", *renamed(graph), "--out", "p2.csv"]
     new = [f"new {i}" for i in graph.ids]
-    name = dict(zip(graph.ids, new, strict=True))
-    graph.write("e2.csv", ["source", "target"], [(name[a], name[b]) for a, b in graph.edges])
     x = np.column_stack([np.full(30, 0.0), graph.x[:, [2, 0, 1]]])
     rows = [[i, *row] for i, row in zip(new, x.tolist(), strict=True)]
     graph.write("f2.csv", ["id", "zero", "c", "a", "b"], rows)
-    given = ["--model", "m.gssl", "--edges", "e2.csv", "--features", "f2.csv", "--out", "p2.csv"]
     result = run("predict", *given)
     assert "f2.csv: left out 1 feature that the model does not know: 'zero'." in result.stderr
     predicted = graph.read("p2.csv")
-    assert {node: predicted[name[node]]["label"] for node in graph.ids} == graph.truth
+    assert {node: predicted[f"new {node}"]["label"] for node in graph.ids} == graph.truth
     # without given labels there are no columns about them
     columns = ["id", "label", "confidence", "model_says", "model_confidence", "runner_up"]
-    assert list(predicted[name["007"]]) == columns
+    assert list(predicted[new[0]]) == columns
     heading = next(line for line in result.stdout.splitlines() if "mean confidence" in line)
     assert heading.split() == ["┃", "label", "┃", "predicted", "┃", "mean", "confidence", "┃"]
-    assert all(predicted[name[i]]["confidence"] == fitted[i]["confidence"] for i in graph.ids[9:])
+    assert all(predicted[f"new {i}"]["confidence"] == fitted[i]["confidence"] for i in graph.ids[9:])
     # a node of the fit among the new ones
     graph.write("e2.csv", ["source", "target"], [(new[0], "007"), (new[0], "n3")])
     graph.write("f2.csv", ["id", "a", "b", "c"], [[new[0], *graph.x[0].tolist()]])
@@ -113,7 +111,7 @@ def test_what_a_model_cannot_predict_is_refused(graph, run, refused):
 
 
 @pytest.mark.parametrize("out", ["u.parquet", "u.csv", "u.npy", "u.npz"])
-def test_embeddings(graph, run, out):
+def test_embeddings_are_written_in_every_format(graph, run, out):
     given = ["--edges", "e.csv", "--features", "f.csv", "--normalize", "rows"]
     output = run("embed", *given, "--method", "sgc", "--depth", 0, "--out", out).stdout
     beside = ", and their ids: u.ids.npy" if out == "u.npy" else ""

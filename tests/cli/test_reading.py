@@ -23,19 +23,9 @@ def test_options_of_tables_reach_the_reader(graph, classify):
         rows = classify("e2.csv", "l2.csv", "f2.csv", more=[*more, *links])
         assert graph.labels(rows) == graph.truth
         assert rows["n29"]["given"] == "false"
-
-
-def test_neighbours_in_place_of_edges(graph, classify):
     assert graph.labels(classify(None, more=["--knn", 3])) == graph.truth
-
-
-def test_no_header_takes_the_first_line_as_data(graph, run):
-    graph.write("bare.csv", *(("naïve", "ann"), [("n5", "n8"), ("n8", "n11")]))
-    graph.write("few.csv", ["id", "label"], [("naïve", "a"), ("n8", "b")])
-    given = ["classify", "--edges", "bare.csv", "--labels", "few.csv", "--out", "p.csv"]
-    assert "note: bare.csv: the first line names the columns." in run(*given).stderr
-    assert "note: bare.csv" not in run(*given, "--no-header").stderr
-    assert "ann" in graph.read("p.csv")
+    graph.write("bare.csv", ["n5", "n8"], graph.edges)
+    assert "n5" in classify("bare.csv", "t.csv", None, more=["--no-header"])
 
 
 def test_what_strict_refuses_is_noted_otherwise(graph, run):
@@ -56,39 +46,19 @@ def test_a_graph_on_disk_gives_the_predictions_of_its_tables(graph, run, classif
     assert "web.graph already exists" in run(*build, ok=False).stderr
 
 
-@pytest.mark.parametrize("stored", [False, True])
-def test_users_and_items_with_the_same_ids_are_labelled_apart(run, tmp_path, monkeypatch, stored):
-    monkeypatch.chdir(tmp_path)
-    Path("e.csv").write_text("user_id,item_id\n1,1\n1,2\n2,1\n3,3\n3,4\n4,3\n")
-    Path("l.csv").write_text("item_id,label\n1,old\n3,new\n")
-    Path("t.csv").write_text("user_id,label\n1,old\n4,new\n")
-    given = ["--edges", "e.csv"]
-    if stored:
-        run("graph", "build", "--edges", "e.csv", "--out", "web.graph")
-        given = ["--graph", "web.graph"]
-    given += ["--report", "r.html", "--truth", "t.csv"]
-    rest = ["--labels", "l.csv", "--method", "labelpropagation", "--out", "p.csv"]
-    notes = run("classify", *given, *rest).stderr
-    assert "e.csv: columns 'user_id' and 'item_id' share 4 ids; each is two nodes" in notes
-    labels = dict(line.split(",")[:2] for line in Path("p.csv").read_text().splitlines()[1:])
-    ids = [f"{kind}:{i}" for kind in ("item_id", "user_id") for i in range(1, 5)]
-    assert labels == dict(zip(ids, ["old", "old", "new", "new"] * 2, strict=True))
-
-
 def test_same_nodes_and_two_sided_decide(run, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("e.csv").write_text("foo,bar\n1,2\n2,3\n")
     build = ["graph", "build", "--edges", "e.csv", "--out"]
-    assert "give --same-nodes or --two-sided" in run(*build, "a", ok=False).stderr
     assert "3 nodes and 2 edges" in run(*build, "a", "--same-nodes").output
     assert "4 nodes and 2 edges" in run(*build, "b", "--two-sided").output
     labels = "SELECT '1' AS id, 'x' AS label UNION ALL SELECT '3', 'y'"
     given = ["--edges", "e.csv", "--labels", labels, "--method", "labelpropagation", "--out", "p.csv"]
-    assert "give --same-nodes or --two-sided" in run("classify", *given, ok=False).stderr
+    for command in ([*build, "c"], ["classify", *given]):
+        assert "give --same-nodes or --two-sided" in run(*command, ok=False).stderr
     run("classify", *given, "--two-sided")
-    labels = Path("p.csv").read_text()
-    assert "bar:2,x" in labels
-    assert "foo:2,y" in labels
+    assert "bar:2,x" in Path("p.csv").read_text()
+    assert "foo:2,y" in Path("p.csv").read_text()
 
 
 def test_errors_of_the_reader_name_options(spoiled):
@@ -112,7 +82,7 @@ def test_never_over_an_input_of_a_query_or_a_glob(graph, spoiled, refused):
     assert "x.ids.npy is an input" in sentence
 
 
-def test_memory(spoiled):
+def test_too_little_memory_is_refused(spoiled):
     sentence = spoiled({}, env={"GSSL_MEMORY": "1000"})
     assert "needs about" in sentence
     assert "1.0 kB are free: use fewer features" in sentence
@@ -186,23 +156,13 @@ def test_names_and_weights_of_relations_that_do_not_fit_are_one_sentence(typed, 
 
 
 def test_features_by_kind_of_node(graph, run):
-    graph.write(
-        "w.csv", ["author_id", "paper_id"], [(i, j) for i in range(8) for j in range(8) if (i + j) % 2]
-    )
+    pairs = [(i, j) for i in range(8) for j in range(8) if (i + j) % 2]
+    graph.write("w.csv", ["author_id", "paper_id"], pairs)
     graph.write("p.csv", ["id", "x"], [(i, float(i % 2)) for i in range(8)])
     graph.write("a.csv", ["id", "age"], [(i, 30.0 + i) for i in range(8)])
     graph.write("l.csv", ["paper_id", "label"], [(i, "ab"[i % 2]) for i in range(4)])
-    given = [
-        "--edges",
-        "w.csv",
-        "--features",
-        "paper=p.csv",
-        "--features",
-        "author=a.csv",
-        "--labels",
-        "l.csv",
-    ]
-    run("classify", *given, "--out", "out.csv", "--save", "m.gssl")
+    tables = ["--edges", "w.csv", "--features", "paper=p.csv", "--features", "author=a.csv"]
+    run("classify", *tables, "--labels", "l.csv", "--out", "out.csv", "--save", "m.gssl")
     rows = graph.read("out.csv")
     assert len(rows) == 16
     new = ["--edges", "w.csv", "--features", "author=a.csv", "--features", "paper=p.csv"]

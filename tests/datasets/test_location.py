@@ -32,13 +32,10 @@ def test_places_are_searched_in_order(away: Path, monkeypatch: pytest.MonkeyPatc
     assert load("graphs/pair", data_dir=away / "given").labels.tolist() == [0, -1]
 
 
-def test_a_given_folder_is_the_only_one(away: Path):
+def test_not_found_says_where_and_what_to_do(away: Path, monkeypatch: pytest.MonkeyPatch):
     put(away / "cache", 1)
     with pytest.raises(FileNotFoundError, match=r"graphs/pair\.npz is not in elsewhere;"):
         load("graphs/pair", data_dir="elsewhere")
-
-
-def test_not_found_says_where_and_what_to_do(away: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("GSSL_DATA_DIR", "/no/such")
     with pytest.raises(FileNotFoundError) as error:
         load("planetoid/cora")
@@ -48,6 +45,11 @@ def test_not_found_says_where_and_what_to_do(away: Path, monkeypatch: pytest.Mon
     )
     with pytest.raises(FileNotFoundError, match=r"graphs/actor\.npz is not in .* \(it has no public address"):
         load("graphs/actor")
+    with pytest.raises(FileNotFoundError, match=r"graphs/actor\.npz has no public address"):
+        load("graphs/actor", data_dir=away, download=True)
+    monkeypatch.setitem(sys.modules, "pooch", None)
+    with pytest.raises(ImportError, match=r"pip install gssl\[datasets\]"):
+        load("planetoid/cora", data_dir=away, download=True)
 
 
 def test_cache_follows_the_environment(monkeypatch: pytest.MonkeyPatch):
@@ -103,44 +105,21 @@ def test_right_hash_lands_in_the_cache(cache: Path, address: str, capfd: pytest.
     assert location.retrieve("http://127.0.0.1:9/none", sha256, "planetoid/index.txt") == path
 
 
-def test_wrong_hash_leaves_nothing(cache: Path, address: str):
-    with pytest.raises(ValueError, match=r"index\.txt does not have the expected SHA-256 0000.*not kept"):
-        location.retrieve(address + "index.txt", "0" * 64, "planetoid/index.txt")
+@pytest.mark.parametrize(
+    ("url", "sha256", "error", "message"),
+    [
+        ("http://127.0.0.1:9/index.txt", "0" * 64, ConnectionError, "could not be downloaded .*; check"),
+        ("absent.txt", "0" * 64, ConnectionError, "could not be downloaded .*; check the network, or get"),
+        ("index.txt", "0" * 64, ValueError, r"index\.txt does not have the expected SHA-256 0000.*not kept"),
+        ("index.txt", "", ValueError, r"index\.txt has no known SHA-256, so it is not downloaded"),
+    ],
+)
+def test_a_failed_download_is_one_sentence_and_leaves_nothing(
+    cache: Path, address: str, url: str, sha256: str, error: type[Exception], message: str
+):
+    with pytest.raises(error, match=message):
+        location.retrieve(url if ":" in url else address + url, sha256, "planetoid/index.txt")
     assert files(cache) == []
-
-
-@pytest.mark.parametrize("url", ["http://127.0.0.1:9/index.txt", "absent.txt"])
-def test_no_network_or_no_file_is_one_sentence(cache: Path, address: str, url: str):
-    with pytest.raises(ConnectionError, match=r"could not be downloaded .*; check the network, or get"):
-        location.retrieve(url if ":" in url else address + url, "0" * 64, "planetoid/index.txt")
-    assert files(cache) == []
-
-
-def test_missing_pooch_names_the_extra(cache: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setitem(sys.modules, "pooch", None)
-    with pytest.raises(ImportError, match=r"pip install gssl\[datasets\]"):
-        location.fetch("planetoid/ind.cora.x")
-
-
-def test_the_network_is_used_only_when_allowed(cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    asked: list[str] = []
-
-    def fetch(relative: str) -> Path:
-        asked.append(relative)
-        raise ConnectionError(relative)
-
-    monkeypatch.setattr(location, "fetch", fetch)
-    with pytest.raises(FileNotFoundError):
-        load("planetoid/cora", data_dir=tmp_path)
-    assert asked == []
-    with pytest.raises(ConnectionError):
-        load("planetoid/cora", data_dir=tmp_path, download=True)
-    assert asked == ["planetoid/ind.cora.allx"]
-
-
-def test_graphs_without_an_address_say_so(cache: Path, tmp_path: Path):
-    with pytest.raises(FileNotFoundError, match=r"graphs/actor\.npz has no public address"):
-        load("graphs/actor", data_dir=tmp_path, download=True)
 
 
 def test_known_hashes_are_those_of_the_real_files(data_dir: Path):
@@ -159,8 +138,3 @@ def test_a_whole_dataset_by_download(
         data = load("planetoid/cora", data_dir=tmp_path / "empty", download=True)
     assert data.n_edges == 5278
     assert len(files(cache)) == 7
-
-
-def test_nothing_is_downloaded_without_a_hash():
-    with pytest.raises(ValueError, match="x has no known SHA-256, so it is not downloaded"):
-        location.retrieve("https://example.org/x", sha256="", relative="x")

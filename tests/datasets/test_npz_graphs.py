@@ -1,4 +1,3 @@
-import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -74,8 +73,7 @@ def test_dense_features_that_do_not_fit_are_refused(tmp_path: Path, change: dict
 
 
 def test_without_features_or_names(tmp_path: Path):
-    none = dict.fromkeys(["feat_data", "feat_indices", "feat_indptr", "feat_shape", "class_names"])
-    data = load_npz(write(tmp_path, **none))
+    data = load_npz(write(tmp_path, **SPARSE, class_names=None))
     assert np.array_equal(data.features.toarray(), np.eye(3))
     assert data.class_names == ("0", "1")
 
@@ -121,45 +119,12 @@ def test_lies_are_refused_in_a_sentence_that_names_the_file(
     assert str(error.value).endswith("; correct the file.")
 
 
-def test_objects_are_not_unpickled(tmp_path: Path):
-    path = write(tmp_path, labels=np.array([{}, {}, {}], dtype=object))
-    with pytest.raises(ValueError, match=r"not a readable \.npz file of plain arrays"):
-        load_npz(path)
-
-
-def test_header_that_declares_too_much(tmp_path: Path):
-    path = tmp_path / "small.npz"
-    header = b"{'descr': '<i8', 'fortran_order': False, 'shape': (10000000000000,), }"
-    header += b" " * (117 - len(header)) + b"\n"
-    with zipfile.ZipFile(path, "w") as archive:
-        archive.writestr("labels.npy", b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header)
-    with pytest.raises(ValueError, match=r"not a readable \.npz file"):
-        load_npz(path)
-
-
 @pytest.mark.parametrize("content", [b"", b"garbage", b"PK\x03\x04garbage", b"\x80\x02cos\nsystem\n."])
 def test_other_files_are_refused(tmp_path: Path, content: bytes):
     path = tmp_path / "small.npz"
     path.write_bytes(content)
-    with pytest.raises(ValueError, match=r"small\.npz is not a readable"):
+    with pytest.raises(ValueError, match=r"small\.npz is not a readable \.npz file of plain arrays"):
         load_npz(path)
-
-
-def test_damaged_bytes_never_escape_as_another_error(tmp_path: Path):
-    content = write(tmp_path).read_bytes()
-    path = tmp_path / "damaged.npz"
-    rng = np.random.default_rng(0)
-    for _ in range(300):
-        damaged = bytearray(content)
-        damaged[rng.integers(len(content))] = rng.integers(256)
-        path.write_bytes(damaged)
-        try:
-            load_npz(path)
-        except ValueError as error:
-            assert str(path) in str(error)  # noqa: PT017 - a lucky byte may also do no harm
-
-
-def test_missing_path_is_named(tmp_path: Path):
     with pytest.raises(FileNotFoundError, match=r"There is no file .*none\.npz"):
         load(tmp_path / "none.npz")
 
@@ -189,9 +154,6 @@ def test_real_graphs(data_dir: Path, name: str, sizes: tuple[int, ...], homophil
     assert list(data.splits) == [f"fold{fold}" for fold in range(folds)]
     for split in data.splits.values():
         assert sum(nodes.size for nodes in split.values()) == data.n_nodes
-
-
-def test_polblogs_has_identity_features_and_named_classes(data_dir: Path):
-    data = load("graphs/polblogs", data_dir=data_dir)
-    assert (data.features - np.eye(1490)).sum() == 0
-    assert data.class_names == ("liberal", "conservative")
+    if name == "polblogs":
+        assert (data.features - np.eye(1490)).sum() == 0
+        assert data.class_names == ("liberal", "conservative")

@@ -11,9 +11,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.problems import ring
+
+import gssl
 
 SECONDS = 20
 KINDS = ("flip", "cut", "drop", "splice", "grow", "lie")
@@ -175,3 +179,21 @@ def read_in_little_memory() -> Callable[..., tuple[int, str]]:
         return int(took), outcome
 
     return run
+
+
+@pytest.fixture(scope="session")
+def fit_resumed() -> Callable[[str, Path], None]:
+    """Return a function that fits a method in slabs of columns, in a folder from which it is resumed."""
+    models = {
+        "GGCM": gssl.GGCM(depth=2),
+        "OGC": gssl.OGC(max_iter=3, random_state=0),
+        "LabelSpreading": gssl.LabelSpreading(spread=0.99),
+    }
+    X = np.random.default_rng(0).random((40, 12)).astype(np.float32)
+    y = np.where(np.arange(40) < 6, np.arange(40) % 3, -1)
+
+    def fit(method: str, folder: Path) -> None:
+        with gssl.execution(memory="20kB", resume=folder):
+            models[method].fit(X, y, adjacency=ring(40, wraps=False))
+
+    return fit

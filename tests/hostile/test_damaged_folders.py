@@ -1,4 +1,4 @@
-"""Run folders with any damaged file are read, or refused with one sentence."""
+"""Graph stores, feature arrays and run folders with damaged files are read, or refused with one sentence."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-import gssl
+from gssl.io import build_graph_store, open_graph_store, read_features
 from gssl.scale.run_folder import RunFolder
+
+FEW, MANY = 25, 1000
 
 # contents for which NumPy and Python raise all kinds of errors
 KNOWN = {
@@ -25,16 +27,6 @@ KNOWN = {
 }
 
 
-@pytest.fixture(scope="module")
-def problem() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    n = 40
-    A = np.zeros((n, n))
-    A[np.arange(n - 1), np.arange(1, n)] = 1
-    y = np.full(n, -1)
-    y[:6] = [0, 1, 2, 0, 1, 2]
-    return np.random.default_rng(0).random((n, 12)).astype(np.float32), A + A.T, y
-
-
 RUNS = {
     "GGCM": ["run.json", "run-*/run.json", "run-*/finished.npy", "run-*/embedding.npy"],
     "OGC": ["run.json", "step-000002.npz"],
@@ -43,19 +35,11 @@ RUNS = {
 
 
 @pytest.mark.parametrize(("method", "part"), [(method, part) for method in RUNS for part in RUNS[method]])
-def test_folders_of_runs(problem: Any, tmp_path: Path, fuzz: Any, method: str, part: str):
-    X, A, y = problem
+def test_folders_of_runs(fit_resumed: Any, tmp_path: Path, fuzz: Any, method: str, part: str):
     folder, kept = tmp_path / "resumed", tmp_path / "kept"
 
-    models = {
-        "GGCM": gssl.GGCM(depth=2),
-        "OGC": gssl.OGC(max_iter=3, random_state=0),
-        "LabelSpreading": gssl.LabelSpreading(spread=0.99),
-    }
-
     def fit(_: Path) -> None:
-        with gssl.execution(memory="20kB", resume=folder):
-            models[method].fit(X, y, adjacency=A)
+        fit_resumed(method, folder)
 
     def renew() -> None:
         shutil.rmtree(folder)
@@ -81,3 +65,63 @@ def test_arrays_of_a_run_that_are_none(tmp_path: Path):
             folder.read_array("u.npy")
     folder.write_array("u.npy", np.eye(2))
     assert folder.read_array("u.npy").tolist() == [[1, 0], [0, 1]]
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("damaged")
+    (folder / "e.csv").write_text("source,target,weight\na,b,1\nb,c,2\nc,d,0.5\nd,a,1.5\n")
+    build_graph_store(folder / "e.csv", folder / "store")
+    return folder / "store"
+
+
+def look_at(place: Path) -> None:
+    store = open_graph_store(place)
+    A = store.adjacency
+    assert A.shape == (store.n_nodes, store.n_nodes)
+    assert A.indices.max() < store.n_nodes
+    store.ids([0, 1])
+    store.nodes(["a", "nobody"])
+    assert repr(store)
+
+
+PARTS = ["manifest.json", "indptr.npy", "indices.npy", "weights.npy", "ids.parquet"]
+
+
+@pytest.mark.parametrize(
+    "examples", [pytest.param(FEW, id="few"), pytest.param(MANY, id="many", marks=pytest.mark.slow)]
+)
+@pytest.mark.parametrize("part", PARTS)
+def test_graph_stores(store: Path, fuzz: Any, part: str, examples: int):
+    fuzz(lambda path: look_at(path.parent), store / part, examples, folder="store")
+
+
+@pytest.mark.parametrize("damage", KNOWN)
+@pytest.mark.parametrize("part", PARTS)
+def test_graph_stores_with_files_of_another_kind(store: Path, part: str, damage: str):
+    whole = (store / part).read_bytes()
+    (store / part).write_bytes(KNOWN[damage])
+    try:
+        # the file may be valid by itself, but never matches the graph
+        with pytest.raises(ValueError, match=rf"store.*({part}|again)"):
+            look_at(store)
+    finally:
+        (store / part).write_bytes(whole)
+    look_at(store)
+
+
+@pytest.mark.parametrize(
+    "damage", ["nothing", "an archive that is none", "a header that never ends", "objects"]
+)
+def test_feature_arrays_that_are_none(tmp_path: Path, damage: str):
+    for bad in (tmp_path / "x.npz", tmp_path / "x.npy"):
+        bad.write_bytes(KNOWN[damage])
+        with pytest.raises(ValueError, match=rf"{bad.name} (is not a whole NumPy file|holds Python objects)"):
+            read_features(bad)
+    np.save(bad, np.ones((4, 2)))
+    (tmp_path / "x.ids.npy").write_bytes(KNOWN[damage])
+    with pytest.raises(ValueError, match=r"x\.ids\.npy (is not a whole NumPy file|holds Python objects)"):
+        read_features(bad)
+    np.save(tmp_path / "x.ids.npy", np.array([["a", "b"], ["c", "d"]]))
+    with pytest.raises(ValueError, match=r"x\.npy: ids are <U1 of shape \(2, 2\), not a list"):
+        read_features(bad)

@@ -17,7 +17,6 @@ from scipy.sparse import csr_array
 
 import gssl
 from gssl.datasets.npz_graphs import load_npz
-from gssl.datasets.planetoid import load_planetoid
 from gssl.io import (
     build_graph_store,
     from_scipy,
@@ -113,23 +112,11 @@ def test_no_text_of_an_archive_is_long_or_unprintable_in_an_error(tmp_path: Path
         refused_briefly(read_features, tmp_path / "g.npz")
     np.savez(tmp_path / "g.npz", data=np.ones(1), indices=[0], indptr=[0, 1], shape=np.zeros(100_000))
     assert refused_briefly(read_features, tmp_path / "g.npz")
-
-
-def test_no_text_of_a_header_of_an_array_is_long_or_unprintable_in_an_error(tmp_path: Path):
     for text in ("\x1b[2J" + "x" * 3000, "<f8'\x1b]0;x"):
         header = f"{{'descr': '{text}', 'fortran_order': False, 'shape': (1,), }}\n".encode()
         content = b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header + bytes(8)
         (tmp_path / "x.npy").write_bytes(content)
         assert refused_briefly(lambda path: read_features(path, ids=["a"]), tmp_path / "x.npy")
-
-
-def test_no_text_of_a_planetoid_file_is_long_or_unprintable_in_an_error(tmp_path: Path):
-    folder = tmp_path / "planetoid"
-    folder.mkdir()
-    for part in ("allx", "ally", "tx", "ty", "y", "graph", "test.index"):
-        (folder / f"ind.cora.{part}").write_text(HOSTILE)
-    message = refused_briefly(lambda path: load_planetoid("cora", data_dir=path), tmp_path)
-    assert "was not opened" in str(message)
 
 
 def test_no_text_of_a_run_folder_is_long_or_unprintable_in_an_error(tmp_path: Path, parts: Any):

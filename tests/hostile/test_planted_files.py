@@ -69,36 +69,13 @@ def victim(tmp_path: Path) -> Any:
     assert victim.is_untouched()
 
 
-@pytest.fixture(scope="module")
-def problem() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    n = 40
-    A = np.zeros((n, n))
-    A[np.arange(n - 1), np.arange(1, n)] = 1
-    y = np.full(n, -1)
-    y[:6] = [0, 1, 2, 0, 1, 2]
-    return np.random.default_rng(0).random((n, 12)).astype(np.float32), A + A.T, y
-
-
-MODELS = {
-    "GGCM": gssl.GGCM(depth=2),
-    "OGC": gssl.OGC(max_iter=3, random_state=0),
-    "LabelSpreading": gssl.LabelSpreading(spread=0.99),
-}
-
-
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("method", MODELS)
+@pytest.mark.parametrize("method", ["GGCM", "OGC", "LabelSpreading"])
 def test_nothing_planted_in_a_resume_folder_is_followed(
-    problem: Any, victim: Victim, tmp_path: Path, method: str, kind: str
+    fit_resumed: Any, victim: Victim, tmp_path: Path, method: str, kind: str
 ):
-    X, A, y = problem
     place, kept = tmp_path / "resumed", tmp_path / "kept"
-
-    def fit() -> None:
-        with gssl.execution(memory="20kB", resume=place):
-            MODELS[method].fit(X, y, adjacency=A)
-
-    fit()
+    fit_resumed(method, place)
     shutil.copytree(place, kept)
     files = [file.relative_to(place) for file in place.rglob("*") if file.is_file()]
     folders = [file.relative_to(place) for file in place.rglob("*") if file.is_dir()]
@@ -110,7 +87,7 @@ def test_nothing_planted_in_a_resume_folder_is_followed(
                 shutil.copytree(kept, place)
             victim.plant(kind, place / name)
             try:
-                fit()
+                fit_resumed(method, place)
             except (OSError, ValueError) as error:
                 message = str(error)
                 assert "resumed" in message
@@ -142,10 +119,12 @@ def test_a_subfolder_that_is_a_link_is_refused(victim: Victim, tmp_path: Path):
     message = r"part is a symbolic link, not a folder of this run: remove it\.$"
     with pytest.raises(OSError, match=message):
         RunFolder(tmp_path / "run").subfolder("part")
+    with gssl.execution(resume=tmp_path / "run"), pytest.raises(OSError, match=message), part_of_run("part"):
+        pass
+    victim.plant("link to a folder", tmp_path / ".store.part")
     with (
-        gssl.execution(resume=tmp_path / "run"),
-        pytest.raises(OSError, match=message),
-        part_of_run("part"),
+        pytest.raises(OSError, match=r"store cannot be written: .*\.$"),
+        whole_folder(tmp_path / "store", ""),
     ):
         pass
 
@@ -202,21 +181,9 @@ def test_a_folder_in_progress_is_continued_only_if_nobody_else_could_write_to_it
     assert [file.name for file in store.iterdir()] == ["indices.npy"]
 
 
-def test_a_folder_in_progress_that_is_a_link_is_refused(victim: Victim, tmp_path: Path):
-    victim.plant("link to a folder", tmp_path / ".store.part")
-    with (
-        pytest.raises(OSError, match=r"store cannot be written: .*\.$"),
-        whole_folder(tmp_path / "store", ""),
-    ):
-        pass
-
-
-def test_a_mode_that_empties_files_is_refused(tmp_path: Path):
+def test_no_file_is_emptied_or_replaced_by_opening_it(victim: Victim, tmp_path: Path):
     with pytest.raises(ValueError, match='use mode "x" for a new file'):
         open_regular(tmp_path / "a", "wb")
-
-
-def test_a_new_file_in_the_place_of_one_with_two_names_exists_already(victim: Victim, tmp_path: Path):
     victim.plant("hard link", tmp_path / "a")
     with pytest.raises(FileExistsError):
         open_regular(tmp_path / "a", "xb")

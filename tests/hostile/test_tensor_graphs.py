@@ -43,11 +43,18 @@ NAN = float("nan")
         ({"y": torch.tensor(1)}, r"y has shape \(\): one class per node"),
         ({"y": torch.empty(0), "num_nodes": 2}, "there are 0 labels but 2 nodes"),
         ({"y": [[1], [2, 3]]}, "y cannot be read as an array"),
+        ({"y": torch.eye(2)}, r"y has shape \(2, 2\): one class per node"),
+        (
+            {"edge_index": torch.zeros((3, 3), dtype=int)},
+            r"edge_index has shape \(3, 3\): it must be 2 × edg",
+        ),
     ],
 )
 def test_a_pyg_graph_that_is_none(parts: dict[str, Any], message: str):
     with pytest.raises(ValueError, match=message):
         from_pyg(SimpleNamespace(**{"edge_index": PAIR, **parts}))
+    with pytest.raises(TypeError, match="no edge_index"):
+        from_pyg(SimpleNamespace())
 
 
 @pytest.mark.parametrize("dtype", ["bfloat16", "float16", "float64", "int8", "bool"])
@@ -69,6 +76,7 @@ def test_features_of_every_type_keep_their_values(dtype: str):
         ),
         ({"edges": lambda: ("a", "b")}, ValueError, r"sources of shape \(\) and targets of shape \(\)"),
         ({}, ValueError, "no edge data 'w'; it has none"),
+        ({"edata": {"v": np.ones(1)}}, ValueError, "no edge data 'w'; it has v"),
     ],
 )
 def test_a_dgl_graph_that_is_none(parts: dict[str, Any], error: type[Exception], message: str):

@@ -14,23 +14,22 @@ import gssl
 from gssl.io.atomic import check_writable, whole_file, whole_folder
 
 
-def test_a_whole_file_is_readable_by_others(tmp_path):
-    with whole_file(tmp_path / "a.txt") as part:
-        part.write_text("x")
-    plain = tmp_path / "b.txt"
-    plain.write_text("x")
-    assert (tmp_path / "a.txt").stat().st_mode == plain.stat().st_mode
-
-
 @pytest.mark.skipif(not Path("/proc").is_dir(), reason="needs a folder that nobody can write to")
-def test_a_place_that_cannot_be_written_is_tried_first():
-    for path in ("/proc/p.csv", "/proc/new/p.csv"):
-        with pytest.raises(OSError, match=f"^{path} cannot be written: .*; choose another place\\.$"):
-            check_writable(path)
-    with pytest.raises(
-        OSError, match=r"^/dev/null is not a regular file and cannot be replaced by one: choose"
-    ):
-        check_writable("/dev/null")
+@pytest.mark.parametrize(
+    ("path", "error", "message"),
+    [
+        ("/proc/p.csv", OSError, r"^/proc/p.csv cannot be written: .*; choose another place\.$"),
+        ("/proc/new/p.csv", OSError, r"^/proc/new/p.csv cannot be written: .*; choose another place\.$"),
+        ("/dev/null", OSError, "^/dev/null is not a regular file and cannot be replaced by one: choose"),
+        ("{folder}", IsADirectoryError, r"is a folder: name a file in it\.$"),
+        ("{folder}/file/a.csv", NotADirectoryError, "is not a folder: choose another place"),
+    ],
+)
+def test_a_place_where_nothing_can_be_written_is_refused_before_the_work(tmp_path, path, error, message):
+    (tmp_path / "file").touch()
+    check_writable(tmp_path / "new" / "a.csv")
+    with pytest.raises(error, match=message):
+        check_writable(path.format(folder=tmp_path))
 
 
 @pytest.mark.parametrize("writer", [whole_file, whole_folder])
@@ -48,15 +47,12 @@ def test_a_full_disk_leaves_nothing_and_says_so(tmp_path, writer):
     # gssl's own messages are not changed
     with pytest.raises(OSError, match=r"^our own\.$"), writer(*given):
         raise OSError("our own.")
-
-
-def test_a_place_where_nothing_can_be_written_is_refused_before_the_work(tmp_path):
-    check_writable(tmp_path / "new" / "a.csv")
-    with pytest.raises(IsADirectoryError, match=r"is a folder: name a file in it\.$"):
-        check_writable(tmp_path)
-    (tmp_path / "file").touch()
-    with pytest.raises(NotADirectoryError, match="is not a folder: choose another place"):
-        check_writable(tmp_path / "file" / "a.csv")
+    # others may read what was written
+    with writer(*given) as part:
+        (part / "a.txt" if writer is whole_folder else part).write_text("x")
+    plain = tmp_path / "plain"
+    plain.mkdir() if writer is whole_folder else plain.write_text("x")
+    assert target.stat().st_mode == plain.stat().st_mode
 
 
 def test_a_folder_is_built_by_one_at_a_time(tmp_path):

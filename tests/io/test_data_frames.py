@@ -35,12 +35,6 @@ def test_labels_of_a_frame_are_those_of_its_csv(labels, tmp_path):
     assert read_labels(frame).labels.tolist() == expected
 
 
-def test_truths_are_numbers_among_features():
-    table = read_features(pd.DataFrame({"id": ["a", "b", "c"], "ok": [True, None, False], "no": [True] * 3}))
-    assert table.names == ("ok", "no")
-    np.testing.assert_array_equal(table.matrix, [[1, 1], [np.nan, 1], [0, 1]])
-
-
 @pytest.mark.parametrize("library", ["pandas", "polars"])
 def test_durations_are_days(library):
     spans = [dt.timedelta(hours=12), None, dt.timedelta(days=2)]
@@ -48,12 +42,6 @@ def test_durations_are_days(library):
     features = read_features(frame)
     np.testing.assert_array_equal(features.matrix[:, 0], [0.5, np.nan, 2])
     assert features.notes == ["the table: durations are read as days in 'stay'."]
-
-
-def test_a_lazy_frame_is_collected():
-    lazy = pl.LazyFrame({"id": ["a", "b", "c", "d"], "x": [1.0, 2.0, 3.0, 4.0]})
-    problem = gssl.read(LINKS, features=lazy)
-    assert problem.feature_names == ("x",)
 
 
 @pytest.mark.parametrize(
@@ -105,11 +93,6 @@ def test_whole_numbers_that_recur_are_no_ids():
     assert gssl.read(links, features=twice).node_ids.tolist() == ["0", "1", "2", "3"]
 
 
-def test_a_frame_stays_in_a_file_within_a_budget():
-    people = pd.DataFrame({"id": list("abcd"), "x": [1.0, 2.0, 3.0, 4.0]})
-    assert isinstance(gssl.read(LINKS, features=people, memory="1GB").features, np.memmap)
-
-
 @pytest.mark.parametrize("gap", [None, np.nan, pd.NA], ids=str)
 @pytest.mark.parametrize("place", [0, 1])
 def test_lists_are_found_wherever_a_cell_is_missing(gap, place):
@@ -119,3 +102,14 @@ def test_lists_are_found_wherever_a_cell_is_missing(gap, place):
     assert features.names == ("v[0]", "v[1]")
     assert np.isnan(features.matrix[place]).all()
     np.testing.assert_array_equal(np.delete(features.matrix, place, axis=0), [[1, 2], [3, 4]])
+
+
+def test_lazy_frames_are_collected_truths_are_numbers_and_a_budget_keeps_them_in_a_file():
+    columns = {"id": list("abcd"), "x": [1.0, 2.0, 3.0, 4.0], "ok": [True, None, False, True]}
+    problem = gssl.read(LINKS, features=pl.LazyFrame(columns), normalize="none")
+    assert problem.feature_names == ("x", "ok", "ok=missing")
+    table = read_features(pd.DataFrame(columns))
+    assert table.names == ("x", "ok")
+    np.testing.assert_array_equal(table.matrix, [[1, 1], [2, np.nan], [3, 0], [4, 1]])
+    people = pd.DataFrame(columns)[["id", "x"]]
+    assert isinstance(gssl.read(LINKS, features=people, memory="1GB").features, np.memmap)

@@ -10,28 +10,19 @@ def third(write, name, values, **options):
     return read_edges(write("e.csv", f"source,target,{name}\n{rows}" if name else rows), **options)
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "distance",
-        "dist_km",
-        "length",
-        "ts",
-        "created_at",
-        "unixReviewTime",
-        "year",
-        "cost",
-        "edge_id",
-        "Time",
-    ],
-)
-def test_a_distance_a_time_or_an_id_is_no_weight_and_a_note_says_so(write, name):
+TIMES = ["ts", "created_at", "unixReviewTime", "year", "Time"]
+
+
+@pytest.mark.parametrize("name", ["distance", "dist_km", "length", "cost", "edge_id", *TIMES])
+def test_a_distance_a_time_or_an_id_is_no_weight_and_a_note_says_so(write, tmp_path, name):
     edges = third(write, name, [3, 1.5])
     assert edges.weights is None
     assert edges.notes == [
         f"{edges.name}: column '{name}' is not used as a weight, because by its name it is a distance, a "
         f"time or an id (--edge-columns 'source,target,{name}' uses it)."
     ]
+    store = build_graph_store(edges.name, tmp_path / "store")
+    assert (store.weighted, store.notes) == (False, edges.notes)
     assert third(write, name, [3, 1.5], columns=["source", "target", name]).weights.tolist() == [3.0, 1.5]
 
 
@@ -56,13 +47,6 @@ def test_unix_times_in_a_vaguely_named_column_are_no_weights(write, name, times)
 )
 def test_other_numbers_and_names_of_strengths_stay_weights(write, name, values):
     assert third(write, name, values).weights.tolist() == [float(value) for value in values]
-
-
-def test_a_store_leaves_out_the_same_columns(write, tmp_path):
-    file = write("e.csv", "source,target,ts\na,b,5\nb,c,7\n")
-    store = build_graph_store(file, tmp_path / "store")
-    assert not store.weighted
-    assert store.notes == read_edges(file).notes
 
 
 ROLES = [

@@ -2,15 +2,7 @@
 
 import pytest
 
-from gssl.io import (
-    assemble,
-    build_graph_store,
-    open_graph_store,
-    read_edges,
-    read_features,
-    read_labels,
-    read_nodes,
-)
+from gssl.io import assemble, build_graph_store, read_edges, read_features, read_labels, read_nodes
 
 RATINGS = "user_id,item_id\n1,1\n1,2\n2,1\n2,3\n7,2\n"
 IDS = ["3", "7", "item_id:1", "item_id:2", "user_id:1", "user_id:2"]
@@ -20,15 +12,13 @@ IDS = ["3", "7", "item_id:1", "item_id:2", "user_id:1", "user_id:2"]
 def join(request, write, tmp_path):
     """Return a function that joins tables to the ratings, in memory or in a store."""
     file = write("e.csv", RATINGS)
+    graph = read_edges(file) if request.param == "memory" else build_graph_store(file, tmp_path / "store")
 
     def join(features=None, labels=None, nodes=None):
         features = None if features is None else read_features(write("f.csv", features))
         labels = None if labels is None else read_labels(write("l.csv", labels))
         nodes = None if nodes is None else read_nodes(write("n.csv", nodes))
-        if request.param == "memory":
-            return assemble(read_edges(file), features, labels, nodes=nodes)
-        build_graph_store(file, tmp_path / "store")
-        return assemble(open_graph_store(tmp_path / "store"), features, labels, nodes=nodes)
+        return assemble(graph, features, labels, nodes=nodes)
 
     return join
 
@@ -37,35 +27,32 @@ def known(problem):
     return {node: label for node, label in zip(problem.node_ids, problem.y, strict=True) if label is not None}
 
 
-def test_only_shared_ids_have_a_prefix(join):
-    problem = join()
-    assert problem.node_ids.tolist() == IDS
+@pytest.mark.parametrize(
+    ("labels", "wanted"),
+    [
+        ("item_id,label\n1,old\n3,new\n", {"item_id:1": "old", "3": "new"}),
+        ("itemId,label\n1,old\n3,new\n", {"item_id:1": "old", "3": "new"}),
+        ("item,label\n1,old\n3,new\n", {"item_id:1": "old", "3": "new"}),
+        ("id,label\nuser_id:1,a\n7,b\nitem_id:3,c\n", {"user_id:1": "a", "7": "b", "3": "c"}),
+        ("item_id,label\n7,new\n1,old\n", {"item_id:7": "new", "item_id:1": "old"}),
+    ],
+    ids=["name", "other notation", "thing", "prefixes", "an id of the other kind"],
+)
+def test_a_table_names_a_kind_by_its_column_or_by_prefixes(join, labels, wanted):
+    problem = join(labels=labels)
+    assert known(problem) == wanted
+    # an id of the other kind is a new node
+    assert set(problem.node_ids) == {*IDS, *wanted}
     assert problem.adjacency.nnz == 10
     assert not any("self-loop" in note for note in problem.notes)
-
-
-@pytest.mark.parametrize("column", ["item_id", "itemId", "item"])
-def test_a_table_whose_ids_are_named_like_a_column_of_the_edges_means_that_kind(join, column):
-    problem = join(labels=f"{column},label\n1,old\n3,new\n")
-    assert known(problem) == {"item_id:1": "old", "3": "new"}
-    assert len(problem.node_ids) == len(IDS)
+    with pytest.raises(ValueError, match=r"l\.csv has more than one row for '7'"):
+        join(labels="id,label\nuser_id:7,a\n7,b\n")
 
 
 def test_features_mean_that_kind_too(join):
     problem = join(features="user_id,x\n7,0.5\n1,0.25\n2,4\n")
     row = dict(zip(problem.node_ids, problem.features.ravel().tolist(), strict=True))
     assert {node: x for node, x in row.items() if x} == {"7": 0.5, "user_id:1": 0.25, "user_id:2": 4.0}
-
-
-def test_an_id_of_the_other_kind_is_a_new_node(join):
-    problem = join(labels="item_id,label\n7,new\n1,old\n")
-    assert known(problem) == {"item_id:7": "new", "item_id:1": "old"}
-    assert problem.adjacency[problem.node_ids.tolist().index("item_id:7")].nnz == 0
-
-
-def test_other_tables_write_the_prefix_of_a_shared_id(join):
-    problem = join(labels="id,label\nuser_id:1,a\n7,b\nitem_id:3,c\n")
-    assert known(problem) == {"user_id:1": "a", "7": "b", "3": "c"}
 
 
 @pytest.mark.parametrize("table", ["labels", "features", "nodes"])
@@ -76,11 +63,6 @@ def test_a_shared_id_without_a_prefix_is_one_sentence(join, table):
     )
     with pytest.raises(ValueError, match=message):
         join(**{table: "id,label\n7,3\n1,4\n" if table == "labels" else "id,x\n7,3\n1,4\n"})
-
-
-def test_an_id_with_and_without_its_prefix_is_there_twice(join):
-    with pytest.raises(ValueError, match=r"l\.csv has more than one row for '7'"):
-        join(labels="id,label\nuser_id:7,a\n7,b\n")
 
 
 def test_a_prefixed_id_that_is_there_already_is_refused(write, tmp_path):
@@ -100,11 +82,7 @@ def test_nodes_of_a_store_are_listed_by_their_prefixed_ids(write, tmp_path):
     assert store.node_ids.tolist() == listed
     labels = read_labels(write("l.csv", "item_id,label\n3,a\n2,b\n"))
     assert known(assemble(store, labels=labels)) == {"3": "a", "item_id:2": "b"}
-
-
-def test_nodes_of_a_store_are_told_apart_by_prefixes_only(write, tmp_path):
-    """They are of both kinds, so that advice to name their column after one would not help."""
-    file = write("e.csv", RATINGS)
+    # they are of both kinds, so that advice to name their column after one would not help
     message = r"n\.csv: id '2' may be 'user_id:2' or 'item_id:2' of the edges: write it so\.$"
     for column in ("id", "user_id"):
         with pytest.raises(ValueError, match=message):

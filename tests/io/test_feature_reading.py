@@ -4,45 +4,39 @@ import pytest
 from scipy.sparse import issparse
 
 from gssl.io import read_features
-
-
-def dense(features):
-    return features.matrix.toarray() if issparse(features.matrix) else features.matrix
-
-
-def test_a_wide_table(write):
-    features = read_features(write("f.csv", "id,x,job,ok\n007,1.5,spy,true\n8,-2,cook,false\n"))
-    assert features.ids.tolist() == ["007", "8"]
-    assert features.names == ("x", "job=cook", "job=spy", "ok")
-    np.testing.assert_array_equal(dense(features), [[1.5, 0, 1, 1], [-2, 1, 0, 0]])
-    assert features.matrix.dtype == np.float32
+from gssl.operators import dense
 
 
 def test_rows_keep_their_order_beyond_one_block(write):
     n = 5000
-    rows = "".join(f"n{i},{i},{'abc'[i % 3]}\n" for i in range(n))
-    features = read_features(write("f.csv", "id,x,kind\n" + rows))
+    rows = "".join(f"n{i},{i - 0.5},{'abc'[i % 3]},{'true' if i % 2 else 'false'}\n" for i in range(n))
+    features = read_features(write("f.csv", "id,x,kind,ok\n" + rows))
     assert features.ids.tolist() == [f"n{i}" for i in range(n)]
-    np.testing.assert_array_equal(dense(features)[:, 0], np.arange(n))
-    np.testing.assert_array_equal(dense(features)[:, 1:].argmax(axis=1), np.arange(n) % 3)
+    assert features.names == ("x", "kind=a", "kind=b", "kind=c", "ok")
+    matrix = dense(features.matrix)
+    assert matrix.dtype == np.float32
+    np.testing.assert_array_equal(matrix[:, [0, 4]], np.stack([np.arange(n) - 0.5, np.arange(n) % 2], axis=1))
+    np.testing.assert_array_equal(matrix[:, 1:4].argmax(axis=1), np.arange(n) % 3)
 
 
 def test_a_table_of_mostly_zeros_is_sparse(write):
     rows = "".join(f"n{i}," + ",".join("1" if j == i else "0" for j in range(40)) + "\n" for i in range(40))
     features = read_features(write("f.csv", "id," + ",".join(f"w{j}" for j in range(40)) + "\n" + rows))
     assert issparse(features.matrix)
-    np.testing.assert_array_equal(dense(features), np.eye(40))
+    np.testing.assert_array_equal(dense(features.matrix), np.eye(40))
 
 
-def test_a_long_table(write):
-    features = read_features(write("f.csv", "id,feature,value\nb,x,2\na,y,0.5\nb,y,1\nc,,\n"))
-    assert features.ids.tolist() == ["b", "a", "c"]
+def test_a_long_table_has_zeros_where_it_has_no_value(write):
+    text = "id,feature,value\nb,x,2\na,y,0.5\nb,y,1\nc,,\na,x,NA\nd,x,\n"
+    features = read_features(write("f.csv", text))
+    assert features.ids.tolist() == ["b", "a", "c", "d"]
     assert features.names == ("x", "y")
-    np.testing.assert_array_equal(dense(features), [[2, 1], [0, 0.5], [0, 0]])
+    np.testing.assert_array_equal(dense(features.matrix), [[2, 1], [0, 0.5], [0, 0], [0, 0]])
+    assert features.notes[-1].endswith("2 missing values taken as zero.")
 
 
 @pytest.mark.parametrize("form", ["parquet", "jsonl", "csv", "fixed"])
-def test_a_list_column(tmp_path, write, form):
+def test_a_column_of_lists_is_read_from_every_form(tmp_path, write, form):
     if form == "parquet":
         pd.DataFrame({"id": ["a", "b"], "v": [[1.0, 2.0], [3.0, 4.5]]}).to_parquet(tmp_path / "f.parquet")
         source = tmp_path / "f.parquet"
@@ -54,28 +48,29 @@ def test_a_list_column(tmp_path, write, form):
         source = "SELECT unnest(['a', 'b']) AS id, unnest([[1, 2], [3, 4.5]])::DOUBLE[2] AS v"
     features = read_features(source)
     assert (features.ids.tolist(), features.names) == (["a", "b"], ("v[0]", "v[1]"))
-    np.testing.assert_array_equal(dense(features), [[1, 2], [3, 4.5]])
+    np.testing.assert_array_equal(dense(features.matrix), [[1, 2], [3, 4.5]])
 
 
-def test_a_list_as_numpy_writes_it(write):
+def test_a_list_is_read_as_numpy_writes_it(write):
     file = write(
         "f.csv", 'id,v\na,[1. 2. 3.]\nb,"[ 4.e+00 -5.\n  6.5 ]"\nc,\nd,"[NA, None,]"\ne,"[7 , nan,8]"\n'
     )
     features = read_features(file)
     assert features.names == ("v[0]", "v[1]", "v[2]")
     gap = [np.nan] * 3
-    np.testing.assert_array_equal(dense(features), [[1, 2, 3], [4, -5, 6.5], gap, gap, [7, np.nan, 8]])
+    np.testing.assert_array_equal(dense(features.matrix), [[1, 2, 3], [4, -5, 6.5], gap, gap, [7, np.nan, 8]])
 
 
-def test_text_becomes_words(write):
-    file = write("f.csv", "id,abstract,label\na,graph graph theory,x\nb,,y\nc,a theory of cats,\n")
-    features = read_features(file, text="abstract")
-    assert features.names == ("abstract:cats", "abstract:graph", "abstract:of", "abstract:theory")
-    matrix = dense(features)
+def test_texts_become_words_which_columns_keep_apart(write):
+    text = "id,abstract,title,label\na,graph graph theory,cats,x\nb,,cats,y\nc,a theory of cats,cats,\n"
+    features = read_features(write("f.csv", text), text=["abstract", "title"])
+    names = ("abstract:cats", "abstract:graph", "abstract:of", "abstract:theory", "title:cats")
+    assert (features.names, features.kinds) == (names, ("word",) * 5)
+    matrix = dense(features.matrix)
     rare, common = 1 + np.log(4 / 2), 1 + np.log(4 / 3)
     np.testing.assert_allclose(matrix[0, 1] / matrix[0, 3], 2 * rare / common, rtol=1e-6)
-    np.testing.assert_array_equal(matrix[1], 0)
-    np.testing.assert_allclose(np.linalg.norm(matrix[2]), 1, rtol=1e-6)
+    np.testing.assert_array_equal(matrix[1], [0, 0, 0, 0, 1])
+    np.testing.assert_allclose(np.linalg.norm(matrix[2, :4]), 1, rtol=1e-6)
     assert "column 'label' is named like a label" in features.notes[0]
 
 
@@ -83,7 +78,7 @@ def test_columns_can_be_chosen(write):
     file = write("f.csv", "x,who,y,label\n1,a,2,3\n4,b,5,6\n")
     features = read_features(file, id="who", columns=["label", "x"])
     assert features.names == ("label", "x")
-    np.testing.assert_array_equal(dense(features), [[3, 1], [6, 4]])
+    np.testing.assert_array_equal(dense(features.matrix), [[3, 1], [6, 4]])
 
 
 @pytest.mark.parametrize(
@@ -112,7 +107,7 @@ def test_bad_tables_name_the_place(write, text, message):
     assert "f.csv" in str(caught.value)
 
 
-def test_bad_columns(write, tmp_path):
+def test_columns_that_cannot_be_read_are_refused(write, tmp_path):
     with pytest.raises(ValueError, match="no column 'story'; it has 'id', 'x'"):
         read_features(write("f.csv", "id,x\na,1\n"), text="story")
     with pytest.raises(ValueError, match="has no words to weigh"):
@@ -130,7 +125,7 @@ def test_missing_numbers_are_nan_and_missing_categories_a_category(write):
     assert features.names == ("x", "job=cook", "job=missing", "job=spy", "y", "v[0]", "v[1]")
     assert features.kinds == ("number", "category", "category", "category", "number", "number", "number")
     np.testing.assert_array_equal(
-        dense(features),
+        dense(features.matrix),
         [
             [1, 0, 0, 1, nan, 1, 2],
             [nan, 0, 1, 0, nan, nan, nan],
@@ -141,13 +136,6 @@ def test_missing_numbers_are_nan_and_missing_categories_a_category(write):
     assert features.notes[-1].endswith("2 missing cells became the category 'missing': 'job' (2).")
 
 
-def test_missing_values_of_a_long_table_are_zeros(write):
-    features = read_features(write("f.csv", "id,feature,value\na,x,1\nb,y,NA\nc,x,\nb,x,2\n"))
-    assert features.ids.tolist() == ["a", "b", "c"]
-    np.testing.assert_array_equal(dense(features), [[1], [2], [0]])
-    assert features.notes[-1].endswith("2 missing values taken as zero.")
-
-
 def test_row_numbers_of_pandas_are_no_feature(write):
     features = read_features(write("f.csv", ",id,x\n0,a,5\n1,b,6\n"))
     assert (features.ids.tolist(), features.names) == (["a", "b"], ("x",))
@@ -156,19 +144,11 @@ def test_row_numbers_of_pandas_are_no_feature(write):
     assert read_features(write("f.csv", ",x\n0,5\n1,6\n")).ids.tolist() == ["0", "1"]
 
 
-def test_several_text_columns_keep_their_words_apart(write):
-    file = write("f.csv", "id,title,body,x\na,cats,dogs bark,1\nb,cats,cats purr,2\n")
-    features = read_features(file, text=["title", "body"])
-    assert features.names == ("title:cats", "body:bark", "body:cats", "body:dogs", "body:purr", "x")
-    assert features.kinds == (*("word",) * 5, "number")
-    np.testing.assert_array_equal(dense(features)[:, [0, 5]], [[1, 1], [1, 2]])
-
-
 def test_a_long_table_merges_equal_rows_and_takes_few_other_values_as_missing(write):
     rows = "".join(f"n{k},x,{k}\n" for k in range(1, 20))
     file = write("f.csv", f"id,feature,value\n{rows}n0,x,12 kg\nn3,x,3\nn0,y,1\n")
     features = read_features(file)
-    np.testing.assert_array_equal(dense(features)[:, 0], [*range(1, 20), 0])
+    np.testing.assert_array_equal(dense(features.matrix)[:, 0], [*range(1, 20), 0])
     assert features.notes == [
         f"{file}: 1 cell among numbers taken as missing, such as '12 kg': 'value' (1).",
         f"{file}: 1 missing value taken as zero.",

@@ -6,6 +6,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 from sklearn.base import clone
+from tests.estimators import CLASSIFIERS, COMPOSED
 
 import gssl
 from gssl.io import Preparation, read_features
@@ -38,20 +39,13 @@ def people():
     return frame, (A + A.T).astype(float), y
 
 
-CLASSIFIERS = [
-    gssl.AutoClassifier(),
-    gssl.OGC(random_state=0),
-    gssl.EmbeddingClassifier(gssl.SGC()),
-    gssl.CalibratedClassifier(gssl.EmbeddingClassifier(gssl.SGC())),
-    gssl.LabelSpreading(),
-    gssl.CorrectAndSmooth(),
-    gssl.ManifoldRegularization(),
-]
+MODELS = ["auto", "ogc", "logistic", "calibrated", "spreading", "correct-and-smooth", "manifold"]
 
 
 @pytest.mark.filterwarnings("ignore::gssl.GraphWarning")
-@pytest.mark.parametrize("model", CLASSIFIERS, ids=lambda model: type(model).__name__)
-def test_a_frame_is_what_gssl_read_makes_of_it(model, people, tmp_path):
+@pytest.mark.parametrize("name", MODELS)
+def test_a_frame_is_what_gssl_read_makes_of_it(name, people, tmp_path):
+    model = (CLASSIFIERS | COMPOSED)[name]
     frame, A, y = people
     ids = [str(i) for i in range(N)]
     rows, columns = np.triu(A).nonzero()
@@ -76,6 +70,9 @@ def test_frames_of_every_library_give_the_same(library, people):
     np.testing.assert_allclose(model.transform(given, adjacency=A), expected.embedding_, atol=1e-6)
     made = Preparation.from_json(model.preparation_)
     assert made.names == ("age", "class=Bern", "class=Rome", "class=Ulm", "class=missing", "row0", "member")
+    # a new fit forgets the frame
+    model.fit(model.embedding_, adjacency=A)
+    assert not hasattr(model, "preparation_")
 
 
 def test_new_rows_are_prepared_as_those_of_fit(people):
@@ -104,13 +101,6 @@ def test_a_frame_of_numbers_is_taken_as_it_is(people):
     np.testing.assert_array_equal(model.embedding_, expected)
     with pytest.raises(ValueError, match=r"column 'class' of X does not hold numbers, but X of fit did"):
         model.transform(frame, adjacency=A)
-
-
-def test_a_new_fit_forgets_the_frame(people):
-    frame, A, _ = people
-    model = gssl.SGC().fit(frame, adjacency=A)
-    model.fit(model.embedding_, adjacency=A)
-    assert not hasattr(model, "preparation_")
 
 
 def test_a_column_of_fit_must_be_there_and_labels_may_be_a_series():

@@ -66,15 +66,6 @@ def test_a_store_and_memory_have_the_same_graph(write, tmp_path, name, text):
     same(build_graph_store(file, tmp_path / "store"), assemble(read_edges(file)))
 
 
-def test_edges_without_an_id_are_skipped_and_counted_and_strict_refuses_them(write, tmp_path):
-    file = write("e.csv", "source,target\na,b\nb,\n,c\nc,a\n")
-    store = build_graph_store(file, tmp_path / "store")
-    assert store.node_ids.tolist() == ["a", "b", "c"]
-    assert store.notes == [f"{file}: skipped 2 edges without an id, the first in row 2."]
-    with pytest.raises(ValueError, match=r"e\.csv, row 2: column 'target' has no id; remove the row or fill"):
-        build_graph_store(file, tmp_path / "other", strict=True)
-
-
 def test_many_files_and_parquet(write, tmp_path):
     write("part-1.csv", "source,target\n1,2\n2,3\n")
     write("part-2.csv", "source,target\n3,4\n2,1\n")
@@ -147,14 +138,20 @@ def test_too_many_nodes_is_one_sentence(write, tmp_path, monkeypatch):
         build_graph_store(write("e.csv", "source,target\na,b\nb,c\n"), tmp_path / "store")
 
 
-def test_bad_places_and_budgets(write, tmp_path):
-    file = write("e.csv", "source,target\na,b\n")
+def test_bad_places_and_budgets_are_refused(write, tmp_path):
+    file = write("e.csv", "source,target\na,b\nb,a\nb,b\nb,\n")
     with pytest.raises(ValueError, match=r"10\.0 MB is too small: give at least 400 MB"):
         build_graph_store(file, tmp_path / "store", memory_budget="10MB")
+    with pytest.raises(ValueError, match=r"e\.csv, row 4: column 'target' has no id; remove the row or fill"):
+        build_graph_store(file, tmp_path / "store", strict=True)
     build_graph_store(file, tmp_path / "store")
     with pytest.raises(FileExistsError, match="store already exists"):
         build_graph_store(file, tmp_path / "store")
-    (tmp_path / "store" / "manifest.json").write_text("{}")
+    manifest = tmp_path / "store" / "manifest.json"
+    stored = json.loads(manifest.read_text())
+    assert (stored["nodes"], stored["edges"], stored["weighted"]) == (2, 1, False)
+    assert (stored["facts"]["self_loops"], stored["facts"]["two_way"]) == (1, 1)
+    manifest.write_text("{}")
     with pytest.raises(ValueError, match="is not the manifest of a graph store"):
         open_graph_store(tmp_path / "store")
 
@@ -174,11 +171,16 @@ building.build_graph_store(sys.argv[1], sys.argv[2])
 """
 
 
-def stopped_at(stage, file, store):
+def kill_at(stage, file, store):
+    """Build a store in another process, which is killed at a stage."""
     command = [sys.executable, "-c", KILLED, str(file), str(store), stage]
     child = subprocess.Popen(command, stdout=subprocess.PIPE)
     assert child.stdout.readline() == b"there\n"
-    return child
+    with pytest.raises(OSError, match="is being built by another process"):
+        build_graph_store(file, store)
+    os.kill(child.pid, signal.SIGKILL)
+    child.wait()
+    assert not store.exists()
 
 
 @pytest.mark.parametrize("stage", ["_number_nodes", "merge_sorted"])
@@ -186,12 +188,7 @@ def stopped_at(stage, file, store):
 def test_a_kill_leaves_no_store_and_the_next_build_goes_on(write, tmp_path, monkeypatch, stage, text):
     file = write("e.csv", text)
     store = tmp_path / "store"
-    child = stopped_at(stage, file, store)
-    with pytest.raises(OSError, match="is being built by another process"):
-        build_graph_store(file, store)
-    os.kill(child.pid, signal.SIGKILL)
-    child.wait()
-    assert not store.exists()
+    kill_at(stage, file, store)
     stages = []
     plain = EdgeCoding.store
 
@@ -203,20 +200,14 @@ def test_a_kill_leaves_no_store_and_the_next_build_goes_on(write, tmp_path, monk
     same(build_graph_store(file, store), assemble(read_edges(file)))
     assert stages == (["coded", "sorted"] if stage == "_number_nodes" else ["sorted"])
     assert sorted(path.name for path in tmp_path.iterdir()) == ["e.csv", "store"]
-    assert sorted(path.name for path in store.iterdir()) == [
-        "ids.parquet",
-        "indices.npy",
-        "indptr.npy",
-        "manifest.json",
-    ]
+    files = ["ids.parquet", "indices.npy", "indptr.npy", "manifest.json"]
+    assert sorted(path.name for path in store.iterdir()) == files
 
 
-def test_a_database_that_a_kill_left_unreadable_is_thrown_away(write, tmp_path):
+def test_a_database_that_a_kill_left_unreadable_or_of_other_tables_is_thrown_away(write, tmp_path):
     file = write("e.csv", "source,target\nb,a\na,007\n")
     store = tmp_path / "store"
-    child = stopped_at("_number_nodes", file, store)
-    os.kill(child.pid, signal.SIGKILL)
-    child.wait()
+    kill_at("_number_nodes", file, store)
     part = tmp_path / ".store.part"
     kept = {path.name: path.read_bytes() for path in part.iterdir()}
     for left in (b"", bytes(100), bytes(4096), b"DUCK" * 3072):
@@ -226,25 +217,10 @@ def test_a_database_that_a_kill_left_unreadable_is_thrown_away(write, tmp_path):
         same(build_graph_store(file, store), assemble(read_edges(file)))
         assert sorted(path.name for path in tmp_path.iterdir()) == ["e.csv", "store"]
         shutil.rmtree(store)
-
-
-def test_a_kill_and_other_tables_begin_anew(write, tmp_path):
-    file = write("e.csv", "source,target\nb,a\n")
-    store = tmp_path / "store"
-    child = stopped_at("merge_sorted", file, store)
-    os.kill(child.pid, signal.SIGKILL)
-    child.wait()
+    kill_at("merge_sorted", file, store)
     time.sleep(0.01)
     file.write_text("source,target\nx,y\ny,z\n")
     same(build_graph_store(file, store), assemble(read_edges(file)))
-
-
-def test_the_manifest_tells_what_is_there(write, tmp_path):
-    build_graph_store(write("e.csv", "source,target\na,b\nb,a\nb,b\n"), tmp_path / "store")
-    manifest = json.loads((tmp_path / "store" / "manifest.json").read_text())
-    assert (manifest["nodes"], manifest["edges"], manifest["weighted"]) == (2, 1, False)
-    assert manifest["facts"]["self_loops"] == 1
-    assert manifest["facts"]["two_way"] == 1
 
 
 BOUNDED = """

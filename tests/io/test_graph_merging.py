@@ -66,18 +66,24 @@ def test_arrays_of_relations_stay_in_files_and_labels_of_new_ids_join_them(tmp_p
         assert relation.shape == (n, n)
         assert not relation.indices.flags.writeable
         assert (relation[: n - 1, : n - 1] != store.adjacency.relations[name]).nnz == 0
+    with pytest.raises(ValueError, match="those it was built with: leave out `directed`"):
+        gssl.read(graph=tmp_path / "store", directed=True)
 
 
-def test_several_tables_and_kinds_of_nodes(tmp_path):
+def test_kinds_of_nodes_are_kept_and_a_relation_of_self_loops_alone_is_left_out(tmp_path):
     wrote = pd.DataFrame({"author_id": [1, 1, 2], "paper_id": [1, 2, 1]})
-    cites = pd.DataFrame({"paper_id": [1], "cited_paper_id": [2]})
-    edges = {"wrote": wrote, "cites": cites}
+    cites = pd.DataFrame({"paper_id": [1, 2], "cited_paper_id": [2, 1]})
+    itself = pd.DataFrame({"paper_id": [1, 2], "cited_paper_id": [1, 2]})
+    edges = {"wrote": wrote, "cites": cites, "itself": itself}
     store = build_graph_store(edges, tmp_path / "store")
     problem = assemble(read_edges(edges))
     assert same(store.adjacency, problem.adjacency)
     assert store.node_ids.tolist() == problem.node_ids.tolist()
+    assert store.notes == problem.notes
     assert store.kind_columns == ("paper_id", "author_id")
     assert store.node_kinds.kinds == problem.kinds.kinds
+    assert [one.name for one in store.relations] == ["cites", "wrote"]
+    assert {path.name for path in (tmp_path / "store" / "relations").iterdir()} == {"0", "1"}
 
 
 def test_a_plain_store_is_as_before_and_one_relation_is_plain(tmp_path):
@@ -113,12 +119,6 @@ def test_damaged_relations_are_refused(tmp_path, damage):
         open_graph_store(tmp_path / "store").adjacency  # noqa: B018
 
 
-def test_options_of_relations_belong_to_the_build(tmp_path):
-    build_graph_store(random_links(False), tmp_path / "store", edge_type="kind")
-    with pytest.raises(ValueError, match="those it was built with: leave out `directed`"):
-        gssl.read(graph=tmp_path / "store", directed=True)
-
-
 def test_a_build_that_stops_leaves_nothing_and_the_next_one_is_whole(tmp_path, monkeypatch):
     file, store = tmp_path / "e.csv", tmp_path / "store"
     random_links(True).to_csv(file, index=False)
@@ -132,11 +132,3 @@ def test_a_build_that_stops_leaves_nothing_and_the_next_one_is_whole(tmp_path, m
     assert same(open_graph_store(store).adjacency, assemble(read_edges(file, **options)).adjacency)
     assert {path.name for path in store.iterdir()} >= {"manifest.json", "ids.parquet", "relations"}
     assert {path.name for path in (store / "relations").iterdir()} == {"0", "1", "2"}
-
-
-def test_a_relation_of_self_loops_alone_is_left_out(tmp_path):
-    frame = pd.DataFrame({"src": list("abca"), "dst": list("bcda"), "kind": list("xyyz")})
-    store = build_graph_store(frame, tmp_path / "store", edge_type="kind")
-    assert [one.name for one in store.relations] == ["x", "y"]
-    assert store.notes == assemble(read_edges(frame, edge_type="kind")).notes
-    assert {path.name for path in (tmp_path / "store" / "relations").iterdir()} == {"0", "1"}

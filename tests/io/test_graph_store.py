@@ -11,43 +11,6 @@ from gssl.io import assemble, build_graph_store, from_scipy, open_graph_store, r
 from gssl.operators import complement_negatives, normalized_adjacency
 
 
-@pytest.mark.parametrize("damage", ["short", "wild", "falling"])
-def test_damaged_arrays_are_refused_before_a_kernel_follows_them(write, tmp_path, damage):
-    store = build_graph_store(write("e.csv", "source,target\na,b\nb,c\n"), tmp_path / "store")
-    if damage == "short":
-        np.save(tmp_path / "store" / "indices.npy", np.array([1, 0], dtype=np.int32))
-    elif damage == "wild":
-        np.save(tmp_path / "store" / "indices.npy", np.array([1, 0, 7, 1], dtype=np.int32))
-    else:
-        np.save(tmp_path / "store" / "indptr.npy", np.array([0, 3, 1, 4]))
-    with pytest.raises(ValueError, match="are not those of 3 nodes and 2 edges"):
-        _ = store.adjacency
-
-
-@pytest.mark.parametrize("weights", [[2.0, np.nan, 3.0, 3.0], [2.0], [2.0, 2.0, 0.0, 3.0]])
-def test_damaged_weights_are_refused(write, tmp_path, weights):
-    table = write("e.csv", "source,target,weight\na,b,2\nb,c,3\n")
-    store = build_graph_store(table, tmp_path / "store")
-    np.save(tmp_path / "store" / "weights.npy", np.array(weights))
-    with pytest.raises(ValueError, match="are not 4 positive numbers: build the store again"):
-        _ = store.adjacency
-
-
-@pytest.mark.parametrize(
-    ("key", "value", "message"),
-    [
-        ("version", 99, "was made by a newer gssl"),
-        ("format", "other", "is not the manifest of a graph store"),
-    ],
-)
-def test_foreign_manifests_are_refused(write, tmp_path, key, value, message):
-    build_graph_store(write("e.csv", "source,target\na,b\nb,c\n"), tmp_path / "store")
-    manifest = tmp_path / "store" / "manifest.json"
-    manifest.write_text(json.dumps(json.loads(manifest.read_text()) | {key: value}))
-    with pytest.raises(ValueError, match=message):
-        open_graph_store(tmp_path / "store")
-
-
 def test_ids_are_looked_up(write, tmp_path):
     store = build_graph_store(write("e.csv", "source,target\n007,7\nnaïve,7\n"), tmp_path / "store")
     assert store.ids([2, 0]).tolist() == ["naïve", "007"]
@@ -90,3 +53,28 @@ def test_brackets_in_the_name_of_a_folder_are_no_glob(write, tmp_path):
         nodes = write(f"{folder}/n.csv", f"id\n{end}\ns\n")
         build_graph_store(edges, tmp_path / folder / "store", nodes=nodes)
     assert open_graph_store(tmp_path / "a[1]" / "store").node_ids.tolist() == ["y", "s"]
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "message"),
+    [
+        ("indices", np.array([1, 0], dtype=np.int32), "are not those of 3 nodes and 2 edges"),
+        ("indices", np.array([1, 0, 7, 1], dtype=np.int32), "are not those of 3 nodes and 2 edges"),
+        ("indptr", np.array([0, 3, 1, 4]), "are not those of 3 nodes and 2 edges"),
+        ("weights", [2.0, np.nan, 3.0, 3.0], "are not 4 positive numbers: build the store again"),
+        ("weights", [2.0], "are not 4 positive numbers: build the store again"),
+        ("weights", [2.0, 2.0, 0.0, 3.0], "are not 4 positive numbers: build the store again"),
+        ("version", 99, "was made by a newer gssl"),
+        ("format", "other", "is not the manifest of a graph store"),
+    ],
+)
+def test_damaged_arrays_and_foreign_manifests_are_refused(write, tmp_path, name, values, message):
+    folder = tmp_path / "store"
+    build_graph_store(write("e.csv", "source,target,weight\na,b,2\nb,c,3\n"), folder)
+    if (folder / f"{name}.npy").exists():
+        np.save(folder / f"{name}.npy", values)
+    else:
+        manifest = json.loads((folder / "manifest.json").read_text())
+        (folder / "manifest.json").write_text(json.dumps(manifest | {name: values}))
+    with pytest.raises(ValueError, match=message):
+        _ = open_graph_store(folder).adjacency

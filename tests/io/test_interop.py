@@ -36,7 +36,7 @@ FRAMES = {"pandas": pd.DataFrame, "polars": lambda d: pl.DataFrame(d, strict=Fal
 
 
 @pytest.mark.parametrize("library", FRAMES)
-def test_frames(library):
+def test_frames_of_every_library_are_read(library):
     frame = FRAMES[library]
     problem = from_frames(
         frame({"src": ["007", "naïve"], "dst": ["naïve", "8"], "weight": [2.0, 1.0]}),
@@ -67,7 +67,7 @@ def test_integers_with_gaps_keep_every_digit(library):
     assert dict(zip(problem.node_ids, problem.y, strict=True)) == {str(big): str(big), "3": None, "4": "3"}
 
 
-def test_floats_and_lists_in_frames():
+def test_floats_and_lists_of_frames_are_read():
     edges = pd.DataFrame({"a": [1.0, 2.0], "b": [2, 3]})
     lists = pl.DataFrame({"id": [1, 2, 3], "v": [[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]})
     problem = from_frames(edges, features=lists)
@@ -76,7 +76,7 @@ def test_floats_and_lists_in_frames():
     assert from_frames(mixed).node_ids.tolist() == ["1", "2", "x"]
 
 
-def test_bad_frames():
+def test_frames_that_are_no_edges_are_refused():
     with pytest.raises(TypeError, match="not list"):
         from_frames([1, 2])
     with pytest.raises(ValueError, match="the table is empty"):
@@ -88,7 +88,7 @@ def test_bad_frames():
 
 
 @pytest.mark.parametrize("kind", [nx.Graph, nx.DiGraph, nx.MultiGraph])
-def test_networkx(kind):
+def test_a_networkx_graph_is_read(kind):
     graph = kind()
     graph.add_nodes_from(["007", 1, 2, 3])
     graph.add_weighted_edges_from([("007", 1, 2.0), (1, 2, 1.0)])
@@ -107,7 +107,7 @@ def test_networkx(kind):
     assert named.adjacency.max() == 1
 
 
-def test_networkx_errors():
+def test_a_networkx_graph_without_nodes_or_attributes_is_refused():
     with pytest.raises(ValueError, match="no nodes"):
         from_networkx(nx.Graph())
     with pytest.raises(ValueError, match="node 1 has no attribute 'x'"):
@@ -116,7 +116,7 @@ def test_networkx_errors():
         from_networkx(nx.Graph([(1, "1")]))
 
 
-def test_back_to_networkx():
+def test_a_problem_becomes_a_networkx_graph():
     problem = from_scipy(np.array(A)[:3, :3], ["x", None, "y"], node_ids=["007", "b", "c"])
     model = gssl.LabelPropagation(class_mass=False).fit(None, problem.y, adjacency=problem.adjacency)
     graph = to_networkx(problem, model)
@@ -134,7 +134,7 @@ def test_back_to_networkx():
 
 
 @pytest.mark.parametrize("wrap", [np.asarray, Tensor])
-def test_pyg(wrap):
+def test_a_pyg_graph_is_read(wrap):
     data = SimpleNamespace(
         edge_index=wrap([[0, 1, 1, 2], [1, 0, 2, 1]]),
         edge_weight=wrap([2.0, 2.0, 1.0, 1.0]),
@@ -151,14 +151,6 @@ def test_pyg(wrap):
     assert from_pyg(data, mask=None).y.tolist() == [3, 4, 5, 6]
 
 
-def test_predictions_for_a_tensor_graph_compare_with_its_labels():
-    pairs, y = np.array([[0, 1, 3], [1, 2, 4]]), np.array([10, 10, 10, 9, 9])
-    data = SimpleNamespace(edge_index=pairs, y=y, train_mask=np.array([True, False, False, True, False]))
-    problem = from_pyg(data)
-    model = gssl.LabelPropagation().fit(None, problem.y, adjacency=problem.adjacency)
-    np.testing.assert_array_equal(model.transduction_, y)
-
-
 @pytest.mark.parametrize(
     ("given", "expected"),
     [
@@ -172,18 +164,7 @@ def test_whole_numbers_stay_whole_numbers_and_all_others_become_text(given, expe
     assert from_scipy(A, given).y.tolist() == expected
 
 
-def test_pyg_errors():
-    with pytest.raises(TypeError, match="no edge_index"):
-        from_pyg(SimpleNamespace())
-    with pytest.raises(ValueError, match="2 × edges"):
-        from_pyg(SimpleNamespace(edge_index=np.zeros((3, 3), dtype=int)))
-    with pytest.raises(ValueError, match="outside 0 to 1"):
-        from_pyg(SimpleNamespace(edge_index=np.array([[0], [7]]), num_nodes=2))
-    with pytest.raises(ValueError, match="one class per node"):
-        from_pyg(SimpleNamespace(edge_index=np.array([[0], [1]]), y=np.eye(2)))
-
-
-def test_dgl():
+def test_a_dgl_graph_is_read():
     graph = SimpleNamespace(
         edges=lambda: (Tensor([0, 1]), Tensor([1, 2])),
         num_nodes=lambda: 4,
@@ -203,7 +184,7 @@ def test_dgl():
         from_dgl(7)
 
 
-def test_scipy():
+def test_a_matrix_is_read():
     problem = from_scipy(coo_array(A), [0, -1, np.nan, 2.0], features=coo_array(np.eye(4)), node_ids=range(4))
     assert problem.y.tolist() == [0, None, None, 2]
     np.testing.assert_array_equal(problem.features.toarray(), np.eye(4))

@@ -20,17 +20,12 @@ def test_labels_stay_text_and_empty_is_none(write, name, text):
     assert labels.labels.tolist() == ["spy", None, "=cmd()"]
 
 
-def test_whole_numbers_with_gaps_lose_their_point(tmp_path):
-    frame = pd.DataFrame({"id": [7.0, 8.0, 9.0], "label": [1.0, np.nan, 2.0]})
-    frame.to_parquet(tmp_path / "l.parquet")
-    labels = read_labels(tmp_path / "l.parquet")
-    assert labels.ids.tolist() == ["7", "8", "9"]
-    assert labels.labels.tolist() == ["1", None, "2"]
-
-
-def test_halves_and_truths_are_labels_too(tmp_path):
-    pd.DataFrame({"id": [1, 2], "label": [0.5, 1.0]}).to_parquet(tmp_path / "l.parquet")
-    assert read_labels(tmp_path / "l.parquet").labels.tolist() == ["0.5", "1.0"]
+def test_numbers_and_truths_are_labels_and_whole_numbers_with_gaps_lose_their_point(tmp_path):
+    file = tmp_path / "l.parquet"
+    pd.DataFrame({"id": [7.0, 8.0, 9.0], "label": [1.0, np.nan, 2.0]}).to_parquet(file)
+    assert given(read_labels(file)) == {"7": "1", "8": None, "9": "2"}
+    pd.DataFrame({"id": [1, 2], "label": [0.5, 1.0]}).to_parquet(file)
+    assert read_labels(file).labels.tolist() == ["0.5", "1.0"]
     assert read_labels("SELECT 1 AS id, true AS label").labels.tolist() == ["true"]
 
 
@@ -55,7 +50,7 @@ def test_a_repeated_id_is_merged_unless_its_labels_differ(write):
         ("id,label\na,x\n", ["id"], "two column names"),
     ],
 )
-def test_bad_labels(write, text, columns, message):
+def test_tables_without_labels_are_refused(write, text, columns, message):
     with pytest.raises(ValueError, match=message):
         read_labels(write("l.csv", text), columns)
 
@@ -115,28 +110,19 @@ def test_an_unnamed_column_of_row_numbers_is_left_out(write):
     assert given(read_labels(write("l.csv", ",topic\n7,x\n8,y\n"))) == {"7": "x", "8": "y"}
 
 
-def test_given_labels_are_read_from_predictions(tmp_path):
-    (tmp_path / "p.csv").write_text("id,label,model_says,given\na,x,x,true\nb,y,x,false\nc,y,y,true\n")
-    labels = read_labels(tmp_path / "p.csv")
-    assert (labels.ids.tolist(), labels.labels.tolist()) == (["a", "c"], ["x", "y"])
-    assert "only given labels are read" in labels.notes[-1]
-
-
-def test_classes_that_differ_in_case_are_kept_and_told(tmp_path):
-    (tmp_path / "l.csv").write_text("id,label\na,Cook\nb,cook\nc,spy\n")
-    labels = read_labels(tmp_path / "l.csv")
+def test_classes_that_differ_in_case_and_a_guessed_column_are_told(write):
+    labels = read_labels(write("l.csv", "id,label\na,Cook\nb,cook\nc,spy\n"))
     assert set(labels.labels) == {"Cook", "cook", "spy"}
     assert "'Cook' and 'cook' differ only in case and are two classes." in labels.notes[-1]
+    path = write("l.csv", "paper,when,topic\na,2020,x\nb,2021,y\n")
+    assert "labels are taken from column 'when'; not used: 'topic'." in read_labels(path).notes[-1]
+    assert read_labels(path, ("paper", "topic")).labels.tolist() == ["x", "y"]
 
 
-def test_a_guessed_label_column_is_told_with_what_is_not_used(tmp_path):
-    (tmp_path / "l.csv").write_text("paper,when,topic\na,2020,x\nb,2021,y\n")
-    labels = read_labels(tmp_path / "l.csv")
-    assert "labels are taken from column 'when'; not used: 'topic'." in labels.notes[-1]
-    assert read_labels(tmp_path / "l.csv", ("paper", "topic")).labels.tolist() == ["x", "y"]
-
-
-def test_predictions_without_given_labels_are_no_labels(write):
+def test_only_given_labels_of_predictions_are_read(write):
+    labels = read_labels(write("p.csv", "id,label,model_says,given\na,x,x,true\nb,y,x,false\nc,y,y,true\n"))
+    assert given(labels) == {"a": "x", "c": "y"}
+    assert "only given labels are read" in labels.notes[-1]
     text = "id,label,confidence,model_says,model_confidence,runner_up\na,x,0.9,x,0.9,y\nb,y,0.8,y,0.8,x\n"
     path = write("p.csv", text)
     with pytest.raises(ValueError, match=r"p\.csv holds predictions of gssl predict and no given labels: to"):

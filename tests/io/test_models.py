@@ -2,62 +2,43 @@
 
 import json
 import pickle
+import struct
 from copy import deepcopy
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 import safetensors.numpy
 from safetensors import safe_open
 from scipy.sparse import coo_array, csr_array
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
+from tests.estimators import CLASSIFIERS, COMPOSED, EMBEDDERS
+from tests.problems import path
 
 import gssl
 from gssl.io import from_scipy, load_problem
 from gssl.io.models import FORMAT, load_all, save_fit
 from gssl.methods.stored import stored_attributes
 
-MODELS = {
-    "ogc": gssl.OGC(random_state=0),
-    "ogc-cross-entropy": gssl.OGC(loss="cross_entropy", random_state=np.int64(3), max_iter=5),
-    "logistic": gssl.EmbeddingClassifier(gssl.GGCM(depth=4, alpha=np.float64(0.2)), head="logistic"),
-    "ridge": gssl.EmbeddingClassifier(gssl.SGC(), head=gssl.RidgeHead(penalty=0.3)),
-    "adam": gssl.EmbeddingClassifier(gssl.SSGC(depth=4), head="adam", random_state=0),
-    "default": gssl.EmbeddingClassifier(),
-    "priors": gssl.OGC(random_state=0, priors=np.array([0.7, 0.3])),
-    "balanced": gssl.EmbeddingClassifier(
-        gssl.SGC(), gssl.RidgeHead(class_weight="balanced"), priors="labels"
-    ),
-    "propagation": gssl.LabelPropagation(),
-    "no-graph": gssl.EmbeddingClassifier(gssl.NoGraph(), head="ridge"),
-    "manifold": gssl.ManifoldRegularization(gamma_intrinsic=0.5),
-    "correct-and-smooth": gssl.CorrectAndSmooth(),
-    "correct-and-smooth-ridge": gssl.CorrectAndSmooth(gssl.RidgeHead(penalty=0.3), scale="auto"),
-    "spreading": gssl.LabelSpreading(spread=0.5),
-    "auto": gssl.AutoClassifier(depth=2),
-    "calibrated": gssl.CalibratedClassifier(gssl.OGC(random_state=0), folds=2),
-    "calibrated-default": gssl.CalibratedClassifier(method="isotonic"),
-    "calibrated-auto": gssl.CalibratedClassifier(gssl.AutoClassifier(depth=2)),
-    "calibrated-propagation": gssl.CalibratedClassifier(gssl.LabelPropagation(), folds=2),
-}
-EMBEDDERS = {
-    "ggc": gssl.GGC(depth=3),
-    "sampled": gssl.GGC(negatives=2.0, random_state=1),
-    "ggcm": gssl.GGCM(),
-    "ppr": gssl.PPR(alpha=0.2),
-    "g2cn": gssl.G2CN(depth=3, b_low=0.2),
-    "ndls": gssl.NDLS(epsilon=0.3),
-    "no-graph": gssl.NoGraph(),
-    "sgc": gssl.SGC(),
-    "ssgc": gssl.SSGC(),
-}
-LABELS = {
-    "text": ["b", "ä"],
-    "whole": [3, 7],
-    "float": [1.0, 2.0],
-    "bool": [False, True],
-}
+MODELS = (
+    CLASSIFIERS
+    | COMPOSED
+    | {
+        "numpy-numbers": gssl.OGC(loss="cross_entropy", random_state=np.int64(3), max_iter=5),
+        "numpy-alpha": gssl.EmbeddingClassifier(gssl.GGCM(depth=4, alpha=np.float64(0.2)), head="logistic"),
+        "default": gssl.EmbeddingClassifier(),
+        "priors": gssl.OGC(random_state=0, priors=np.array([0.7, 0.3])),
+        "balanced": gssl.EmbeddingClassifier(
+            gssl.SGC(), gssl.RidgeHead(class_weight="balanced"), priors="labels"
+        ),
+        "calibrated-default": gssl.CalibratedClassifier(method="isotonic"),
+        "calibrated-auto": gssl.CalibratedClassifier(gssl.AutoClassifier(depth=2)),
+        "calibrated-propagation": gssl.CalibratedClassifier(gssl.LabelPropagation(), folds=2),
+    }
+)
+LABELS = {"text": ["b", "ä"], "whole": [3, 7], "float": [1.0, 2.0], "bool": [False, True]}
 
 
 @pytest.fixture(scope="module")
@@ -65,10 +46,15 @@ def graph():
     rng = np.random.default_rng(0)
     n = 24
     A = np.triu(rng.random((n, n)) < 0.2, 1)
-    A[np.arange(n - 1), np.arange(1, n)] = True
+    A = np.maximum(A | A.T, path(n))
     X = rng.random((n, 5))
     y = np.where(np.arange(n) % 3 == 0, np.arange(n) % 2, -1)
-    return X, csr_array((A | A.T).astype(float)), y
+    return X, csr_array(A), y
+
+
+def reloaded(model, folder, **options):
+    gssl.save(model, folder / "m.gssl", **options)
+    return gssl.load(folder / "m.gssl")
 
 
 def fitted(model, graph, kind="text", **changes):
@@ -107,9 +93,8 @@ def assert_same(left, right):
 
 @pytest.mark.parametrize("name", MODELS)
 def test_a_loaded_classifier_predicts_the_same_on_a_new_graph(tmp_path, graph, name):
-    model = fitted(MODELS[name], graph)
-    gssl.save(model, tmp_path / "m.gssl")
-    loaded = gssl.load(tmp_path / "m.gssl")
+    model = fitted(clone(MODELS[name]), graph)
+    loaded = reloaded(model, tmp_path)
     assert_same(model, loaded)
     X, A, _ = graph
     n = len(X)
@@ -126,38 +111,40 @@ def test_a_loaded_classifier_predicts_the_same_on_a_new_graph(tmp_path, graph, n
         atol=1e-6 if name.startswith("calibrated") else 0,
     )
     assert loaded.predict(X_new, adjacency=A_new).tolist() == model.predict(X_new, adjacency=A_new).tolist()
+    assert loaded.predict(X, adjacency=A).tolist() == model.predict(X, adjacency=A).tolist()
 
 
-@pytest.mark.parametrize("name", EMBEDDERS)
+@pytest.mark.parametrize("name", [*EMBEDDERS, "sampled"])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_a_loaded_embedder_embeds_the_same(tmp_path, graph, name, dtype):
     X, A, _ = graph
-    model = EMBEDDERS[name].fit(X.astype(dtype), adjacency=A)
-    gssl.save(model, tmp_path / "m.gssl")
-    loaded = gssl.load(tmp_path / "m.gssl")
+    model = clone(EMBEDDERS.get(name, gssl.GGC(negatives=2.0, random_state=1)))
+    model.fit(X.astype(dtype), adjacency=A)
+    loaded = reloaded(model, tmp_path)
     assert_same(model, loaded)
     np.testing.assert_array_equal(
         loaded.transform(X[:9].astype(dtype), adjacency=A[:9][:, :9]),
         model.transform(X[:9].astype(dtype), adjacency=A[:9][:, :9]),
     )
+    assert not hasattr(reloaded(model, tmp_path, embedding=False), "embedding_")
 
 
 @pytest.mark.parametrize("kind", LABELS)
-def test_classes_keep_their_type(tmp_path, graph, kind):
-    model = fitted(gssl.OGC(random_state=0), graph, kind)
-    gssl.save(model, tmp_path / "m.gssl")
-    loaded = gssl.load(tmp_path / "m.gssl")
+def test_classes_and_names_of_features_are_kept(tmp_path, graph, kind):
+    X = pd.DataFrame(graph[0], columns=list("abcde"))
+    model = fitted(gssl.OGC(random_state=0), graph, kind, X=X)
+    loaded = reloaded(model, tmp_path)
     assert loaded.classes_.dtype == model.classes_.dtype
     assert loaded.transduction_.tolist() == model.transduction_.tolist()
+    assert loaded.feature_names_in_.tolist() == list("abcde")
 
 
 @pytest.mark.parametrize("sparse", [False, True])
 def test_a_model_without_a_graph_keeps_its_nodes(tmp_path, graph, sparse):
     X = csr_array(graph[0]) if sparse else graph[0]
     model = gssl.OGC(random_state=0).fit(X, graph[2])
-    gssl.save(model, tmp_path / "m.gssl")
     new = graph[0][:7] + 0.01
-    loaded = gssl.load(tmp_path / "m.gssl")
+    loaded = reloaded(model, tmp_path)
     # the mean of distributions, which are stored in single precision
     np.testing.assert_allclose(loaded.predict_proba(new), model.predict_proba(new), rtol=0, atol=1e-7)
 
@@ -165,32 +152,52 @@ def test_a_model_without_a_graph_keeps_its_nodes(tmp_path, graph, sparse):
 def test_labels_alone_need_no_features(tmp_path, graph):
     _, A, y = graph
     model = gssl.LabelPropagation().fit(None, y, adjacency=A)
-    gssl.save(model, tmp_path / "m.gssl")
-    loaded = gssl.load(tmp_path / "m.gssl")
+    loaded = reloaded(model, tmp_path)
     np.testing.assert_array_equal(loaded.predict(None, adjacency=A), model.predict(None, adjacency=A))
 
 
 @pytest.mark.parametrize("model", [gssl.EmbeddingClassifier(gssl.SGC()), gssl.OGC(random_state=0)])
-def test_a_classifier_keeps_no_embeddings_and_needs_none(tmp_path, graph, model):
-    X, A, _ = graph
+def test_a_classifier_keeps_no_embeddings(tmp_path, graph, model):
     model = fitted(model, graph)
-    assert model.embedding_.shape == X.shape
-    gssl.save(model, tmp_path / "m.gssl")
+    assert model.embedding_.shape == graph[0].shape
+    loaded = reloaded(model, tmp_path)
     with safe_open(tmp_path / "m.gssl", framework="np") as stored:
         assert not any("embedding_" in key for key in stored.keys())  # noqa: SIM118
-    loaded = gssl.load(tmp_path / "m.gssl")
     with pytest.raises(AttributeError, match="loaded model keeps none"):
         loaded.embedding_  # noqa: B018
-    np.testing.assert_array_equal(loaded.predict(X, adjacency=A), model.predict(X, adjacency=A))
 
 
-def test_an_embedder_keeps_its_embedding_unless_told_not_to(tmp_path, graph):
-    X, A, _ = graph
-    model = gssl.SGC().fit(X, adjacency=A)
-    gssl.save(model, tmp_path / "m.gssl")
-    np.testing.assert_array_equal(gssl.load(tmp_path / "m.gssl").embedding_, model.embedding_)
-    gssl.save(model, tmp_path / "s.gssl", embedding=False)
-    assert not hasattr(gssl.load(tmp_path / "s.gssl"), "embedding_")
+def surprising():
+    model = gssl.RidgeHead().fit([[1.0], [-1.0]], ["a", "b"])
+    model.surprise_ = 1
+    return model
+
+
+def endless():
+    model = gssl.OGC(max_iter=10**9, random_state=0)
+    return model.fit(np.eye(2), ["a", "b"], adjacency=path(2))
+
+
+def network():
+    nn = pytest.importorskip("torch_geometric", reason="torch-geometric is not installed").nn
+    model = gssl.torch.NetworkClassifier(lambda d, c: nn.GCN(d, 4, 2, c), epochs=1)
+    return model.fit(np.eye(2), ["a", "b"], adjacency=path(2))
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (gssl.OGC, "fit it before you save it"),
+        (dict, "dict is not a method of gssl"),
+        (surprising, r"has the attribute 'surprise_', which gssl\.save does not know"),
+        (endless, "max_iter of its OGC is 1,000,000,000"),
+        (network, r"NetworkClassifier is a network of gssl\.torch.* its weights with torch\.save"),
+    ],
+)
+def test_what_cannot_be_saved_is_refused(tmp_path, make, message):
+    with pytest.raises(ValueError, match=message):
+        gssl.save(make(), tmp_path / "m.gssl")
+    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize(
@@ -201,33 +208,10 @@ def test_an_embedder_keeps_its_embedding_unless_told_not_to(tmp_path, graph):
         (gssl.EmbeddingClassifier(head=LogisticRegression()), "LogisticRegression is not a method of gssl"),
     ],
 )
-def test_what_cannot_be_saved_says_so(tmp_path, graph, model, message):
+def test_parameters_that_cannot_be_saved_are_refused(tmp_path, graph, model, message):
     with pytest.raises(ValueError, match=message):
         gssl.save(fitted(model, graph), tmp_path / "m.gssl")
     assert not list(tmp_path.iterdir())
-
-
-def test_other_objects_cannot_be_saved(tmp_path, graph):
-    with pytest.raises(ValueError, match="fit it before you save it"):
-        gssl.save(gssl.OGC(), tmp_path / "m.gssl")
-    with pytest.raises(ValueError, match="dict is not a method of gssl"):
-        gssl.save({}, tmp_path / "m.gssl")
-    model = fitted(gssl.OGC(random_state=0), graph)
-    model.surprise_ = 1
-    with pytest.raises(ValueError, match=r"has the attribute 'surprise_', which gssl\.save does not know"):
-        gssl.save(model, tmp_path / "m.gssl")
-
-
-def test_saving_a_network_says_what_to_do(tmp_path, graph):
-    pytest.importorskip("torch_geometric", reason="torch-geometric is not installed")
-    from torch_geometric.nn import GCN
-
-    from gssl.torch import NetworkClassifier
-
-    model = NetworkClassifier(lambda d, c: GCN(d, 4, 2, c), epochs=1)
-    with pytest.raises(ValueError, match=r"NetworkClassifier is a network of gssl\.torch.* with torch\.save"):
-        gssl.save(fitted(model, graph), tmp_path / "m.gssl")
-    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.fixture(scope="module")
@@ -272,14 +256,6 @@ def rewritten(saved, tmp_path):
     return rewrite
 
 
-@pytest.mark.parametrize("name", ["auto", "embedding", "calibrated", "smoothed"])
-def test_a_loaded_model_says_of_the_graph_of_fit_what_it_said_then(saved, graph, name):
-    X, A, _ = graph
-    model = gssl.load(saved[name])
-    assert model.classes_.tolist() == ["b", "ä"]
-    assert model.predict(X, adjacency=A).tolist() == model.transduction_.tolist()
-
-
 def test_held_out_scores_of_an_earlier_version_are_read(rewritten):
     def rename(metadata, tensors):
         fitted = metadata["model"]["fitted"]
@@ -311,15 +287,16 @@ def whole(*path, value):
     return change
 
 
-def drop(*path, last):
+def drop(*names):
     def change(metadata, tensors):
-        target = metadata["model"]
-        for step in path:
-            target = target[step]
-        for name in last:
-            target.pop(name, None)
+        for name in names:
+            metadata["model"]["fitted"].pop(name, None)
 
     return change
+
+
+def member(name, value):
+    return put("fitted", "_recipe", "members", 0, name, value=value)
 
 
 def kinds(*columns):
@@ -334,10 +311,25 @@ def tensor(name, make):
     return change
 
 
-def classes(*values, dtype="<U1"):
-    return put("classes", value={"dtype": dtype, "values": list(values)})
+def classes(*values, dtype="<U1", path=()):
+    return put(*path, "classes", value={"dtype": dtype, "values": list(values)})
 
 
+def endless_steps(metadata, tensors):
+    put("params", "max_iter", value=10**9)(metadata, tensors)
+    put("fitted", "n_iter_", value=10**9)(metadata, tensors)
+
+
+def head_for_embedder(metadata, tensors):
+    parts = metadata["model"]["fitted"]
+    parts["embedder_"] = parts["head_"]
+
+
+EMBEDDER = {
+    "class": "SGC",
+    "params": {"depth": 2},
+    "fitted": {"n_features_in_": 5, "n_iter_": 2, "_fitted_on_graph": True},
+}
 LIES = [
     ("ogc", put("class", value="LogisticRegression"), "'LogisticRegression', which is not a method"),
     ("ogc", put("class", value="SGC"), "a SGC has no parameter"),
@@ -361,6 +353,29 @@ LIES = [
     ("ogc", put("fitted", "n_iter_", value=-1), "'n_iter_' is -1, not a whole number"),
     ("ogc", put("fitted", "n_iter_", value=True), "'n_iter_' is True, not a whole number"),
     ("ogc", put("fitted", "n_iter_", value=10**12), "iterations where 64 were allowed"),
+    ("ogc", put("fitted", "n_iter_", value=0), "'n_iter_' of its OGC is 0, and OGC takes at least one step"),
+    ("ogc", put("fitted", "n_iter_", value=1), "'_anchor_scores' does not fit the iterations and anchors"),
+    ("ogc", drop("_anchored"), "only a part of what its OGC predicts with"),
+    ("embedding", put("fitted", "embedder_", "fitted", "n_features_in_", value=6), "'embedder_' has 6 feat"),
+    ("embedding", classes(0, 9, dtype="<i8", path=("fitted", "head_")), "its head knows other classes"),
+    ("embedding", head_for_embedder, "its embedder is a LogisticHead"),
+    ("smoothed", classes(0, 9, dtype="<i8", path=("fitted", "base_")), "its base knows other classes"),
+    (
+        "calibrated",
+        tensor("held_out_codes_", lambda k: 0 * k - 1),
+        "'held_out_codes_' has classes that do not",
+    ),
+    ("calibrated", classes("b", "c", path=("fitted", "classifier_")), "its classifier knows other classes"),
+    ("calibrated", put("fitted", "classifier_", value=EMBEDDER), "its classifier is a SGC"),
+    ("auto", drop("intercept_"), "'intercept_' of its AutoClassifier is missing"),
+    ("auto", drop("coef_", "unit_coef_", "standardized_coef_", "propagation_"), "has nothing that predicts"),
+    ("ogc", put("params", "max_iter", value=10**9), "1,000,000,000, and saved models take at most"),
+    ("ogc", endless_steps, "1,000,000,000, and saved models take at most"),
+    ("embedding", put("fitted", "embedder_", "params", "depth", value=10**9), "from 0 to 10000"),
+    ("sampled", put("params", "head", "params", "penalty", value=10**30), "the parameter 'penalty'"),
+    ("sampled", put("params", "head", "params", "penalty", value=10**400), "the parameter 'penalty'"),
+    ("ogc", classes("a", "b", dtype="<U500000000"), "classes are not a list"),
+    ("ogc", put("fitted", "n_features_in_", value=10**30), "does not fit the rest"),
     ("ogc", put("fitted", "n_features_in_", value=6), "does not fit the rest"),
     ("ogc", put("fitted", "coef_", value="nothing"), "numbers of 'coef_' are missing"),
     ("ogc", put("fitted", "coef_", value=None), "numbers of 'coef_' are missing"),
@@ -373,19 +388,14 @@ LIES = [
     ("ogc", tensor("_fit_codes", lambda codes: codes + 5), "classes that do not exist"),
     ("ogc", tensor("transduction_", lambda codes: codes - 9), "classes that do not exist"),
     ("ogc", tensor("reached_", lambda mask: mask[:3]), "'reached_' has shape"),
-    ("ogc", drop("fitted", last=["coef_"]), "'coef_' of its OGC is missing"),
-    ("ogc", drop("fitted", last=["_anchored"]), "only a part of what its OGC predicts with"),
-    ("ogc", drop("fitted", last=["n_features_in_"]), "'n_features_in_' of its OGC is missing"),
+    ("ogc", drop("coef_"), "'coef_' of its OGC is missing"),
+    ("ogc", drop("n_features_in_"), "'n_features_in_' of its OGC is missing"),
     ("ogc", lambda metadata, tensors: metadata.update(model=[]), "does not describe a model"),
     ("embedding", put("params", "head", value={"pairs": 7}), "not made of pairs"),
     ("embedding", put("params", "head", value={"pairs": [[1]]}), "not made of pairs"),
     ("embedding", put("params", "depth", value=2), "a EmbeddingClassifier has no parameter 'depth'"),
     ("embedding", put("fitted", "coef_", value="x"), "a EmbeddingClassifier has no 'coef_'"),
-    (
-        "embedding",
-        put("fitted", "embedding_", value="x"),
-        "'embedding_' is not an attribute of a saved model",
-    ),
+    ("embedding", put("fitted", "embedding_", value="x"), "'embedding_' is not an attribute"),
     ("embedding", put("fitted", "_fit_features", value={}), "'_fit_features' has no shape"),
     (
         "embedding",
@@ -395,32 +405,16 @@ LIES = [
     ("embedding", put("fitted", "reached_", value="x"), "the numbers of 'reached_' are missing"),
     ("embedding", put("fitted", "feature_names_in_", value=[1]), "is not a list of names"),
     ("embedding", put("fitted", "feature_names_in_", value=["x"]), "does not fit the rest"),
-    ("embedding", drop("fitted", last=["reached_"]), "'reached_' of its EmbeddingClassifier is missing"),
-    (
-        "embedding",
-        drop("fitted", last=["n_features_in_"]),
-        "'n_features_in_'.* missing|features and the model",
-    ),
+    ("embedding", drop("reached_"), "'reached_' of its EmbeddingClassifier is missing"),
+    ("embedding", drop("n_features_in_"), "'n_features_in_'.* missing|features and the model"),
     ("auto", put("fitted", "explain_", value=7), "'explain_' is 7, not a text"),
     ("auto", put("fitted", "leaderboard_", value=[{"x": 1}]), "'leaderboard_' is not a table of models"),
     ("auto", put("fitted", "leaderboard_", value=7), "'leaderboard_' is not a table of models"),
     ("auto", tensor("intercept_", lambda b: b[:1]), "'intercept_' has shape"),
     ("ogc", tensor("label_distributions_", lambda P: P - 99_999), "'label_distributions_' holds rows that"),
-    (
-        "ogc",
-        tensor("label_distributions_", lambda P: 2 * P),
-        "'label_distributions_' holds rows that are not",
-    ),
-    (
-        "auto",
-        tensor("_held_out_scores", lambda P: -P),
-        "'_held_out_scores' holds rows that are not distributions",
-    ),
-    (
-        "calibrated",
-        tensor("held_out_distributions_", lambda P: P + 1),
-        "'held_out_distributions_' holds rows that are not distributions",
-    ),
+    ("ogc", tensor("label_distributions_", lambda P: 2 * P), "'label_distributions_' holds rows"),
+    ("auto", tensor("_held_out_scores", lambda P: -P), "'_held_out_scores' holds rows that"),
+    ("calibrated", tensor("held_out_distributions_", lambda P: P + 1), "'held_out_distributions_' holds"),
     ("calibrated", tensor("classifier_.label_distributions_", np.zeros_like), "holds rows that are not"),
     ("priors", tensor("_priors", lambda shares: -shares), "'_priors' holds rows that are not distributions"),
     ("priors", put("fitted", "_priors", value="x"), "the numbers of '_priors' are missing"),
@@ -433,28 +427,20 @@ LIES = [
     ("average", tensor("_fit_inputs.A.indices", lambda k: k + 99), "a column index outside its 24 columns"),
     ("average", tensor("_fit_inputs.A.indices", np.zeros_like), "are not those between two nodes"),
     ("average", tensor("_fit_inputs.A.indptr", lambda k: k[::-1]), "row pointers"),
-    ("average", drop("fitted", last=["_fit_inputs"]), "an average without the features and the graph"),
+    ("average", drop("_fit_inputs"), "an average without the features and the graph"),
     ("average", put("fitted", "_recipe", value=7), "numbers of 'taught' are missing"),
     ("average", put("fitted", "_recipe", "sharpness", value=-1), "'sharpness' is -1, not a number"),
     ("average", put("fitted", "_recipe", "sharpness", value="x"), "'sharpness' is 'x', not a number"),
     ("average", put("fitted", "_recipe", "members", value=[]), "has no members"),
     ("average", put("fitted", "_recipe", "members", 0, value=7), "a member of its average is not described"),
-    ("average", put("fitted", "_recipe", "members", 0, "kind", value="x"), "features of the kind 'x'"),
-    ("average", put("fitted", "_recipe", "members", 0, "kind", value="spanned"), "'spanned', which it lacks"),
-    ("average", put("fitted", "_recipe", "members", 0, "width", value=10**9), "1000000000 directions wide"),
-    ("average", put("fitted", "_recipe", "members", 0, "penalty", value=-1.0), "'penalty' is -1.0"),
-    ("average", put("fitted", "_recipe", "members", 0, "blocks", value=[7]), "filter of its average is not"),
-    (
-        "average",
-        put("fitted", "_recipe", "members", 0, "blocks", value=[["smooth", [1.0] * 99]]),
-        "powers that the model does not take",
-    ),
-    (
-        "average",
-        put("fitted", "_recipe", "members", 0, "blocks", value=[["sharp", [1.0]]]),
-        "the operator 'sharp'",
-    ),
-    ("average", put("fitted", "_recipe", "members", 0, "shift", value={"array": "x"}), "'shift' are missing"),
+    ("average", member("kind", value="x"), "features of the kind 'x'"),
+    ("average", member("kind", value="spanned"), "'spanned', which it lacks"),
+    ("average", member("width", value=10**9), "1000000000 directions wide"),
+    ("average", member("penalty", value=-1.0), "'penalty' is -1.0"),
+    ("average", member("blocks", value=[7]), "filter of its average is not"),
+    ("average", member("blocks", value=[["smooth", [1.0] * 99]]), "powers that the model does not take"),
+    ("average", member("blocks", value=[["sharp", [1.0]]]), "the operator 'sharp'"),
+    ("average", member("shift", value={"array": "x"}), "'shift' are missing"),
     ("average", tensor("_recipe.taught", lambda nodes: nodes[::-1]), "unlabelled nodes in order"),
     ("average", tensor("_recipe.taught", lambda nodes: nodes + 24), "unlabelled nodes in order"),
     ("average", tensor("_recipe.targets", lambda Y: 2 * Y), "'targets' holds rows that are not"),
@@ -500,6 +486,8 @@ def test_one_part_that_does_not_fit_is_refused(rewritten, name, change, message)
     with pytest.raises(ValueError, match=rf"x\.gssl is damaged: .*({message})") as caught:
         gssl.load(rewritten(name, change))
     assert "\n" not in str(caught.value)
+    assert str(caught.value).endswith(".")
+    assert len(str(caught.value)) < 1000
 
 
 @pytest.mark.parametrize(
@@ -513,24 +501,18 @@ def test_one_part_that_does_not_fit_is_refused(rewritten, name, change, message)
 def test_another_format_is_refused(rewritten, changed, message):
     with pytest.raises(ValueError, match=rf"x\.gssl .*{message}"):
         gssl.load(rewritten("ogc", lambda metadata, tensors: metadata.update(changed)))
-
-
-def test_settings_that_are_none_are_refused(rewritten):
     path = rewritten("ogc", lambda metadata, tensors: metadata.update(settings=["l1"]))
     with pytest.raises(ValueError, match=r"x\.gssl is damaged: its settings are not named texts"):
         gssl.io.read_settings(path)
 
 
-def test_a_truncated_or_foreign_file_is_refused(tmp_path, graph):
-    gssl.save(fitted(gssl.OGC(random_state=0), graph), tmp_path / "m.gssl")
-    whole = (tmp_path / "m.gssl").read_bytes()
+def test_a_truncated_or_foreign_file_is_refused(tmp_path, saved):
+    content = saved["ogc"].read_bytes()
     bad = tmp_path / "bad.gssl"
-    for content in (
-        *(whole[:size] for size in (0, 5, 100, len(whole) // 2, len(whole) - 1)),
-        pickle.dumps({}),
-        b"x" * 99,
-    ):
-        bad.write_bytes(content)
+    parts = [content[:size] for size in (0, 5, 100, len(content) // 2, len(content) - 1)]
+    claims = [struct.pack("<Q", size) + b"{}" + b" " * 20 for size in (2**63, 10**12, 200)]
+    for whole in (*parts, *claims, pickle.dumps({}), b"x" * 99):
+        bad.write_bytes(whole)
         with pytest.raises(ValueError, match=r"bad\.gssl is not a saved model, or not a whole one"):
             gssl.load(bad)
     safetensors.numpy.save_file({"a": np.ones(2)}, bad)
@@ -541,32 +523,15 @@ def test_a_truncated_or_foreign_file_is_refused(tmp_path, graph):
         gssl.load(bad)
     with pytest.raises(FileNotFoundError, match="does not exist"):
         gssl.load(tmp_path / "missing.gssl")
+    bad.with_name("bad 2.gssl").write_bytes(b"")
+    with pytest.raises(ValueError, match=r"\*\.gssl matches 2 files: name one\."):
+        gssl.load(tmp_path / "*.gssl")
 
 
-def test_feature_names_are_kept(tmp_path, graph):
-    import pandas as pd
-
-    X = pd.DataFrame(graph[0], columns=list("abcde"))
-    model = fitted(gssl.OGC(random_state=0), graph, X=X)
-    gssl.save(model, tmp_path / "m.gssl")
-    assert gssl.load(tmp_path / "m.gssl").feature_names_in_.tolist() == list("abcde")
+SUPPORTED = ["ogc", "ridge", "logistic", "features-only", "propagation", "spreading", "manifold", "auto"]
 
 
-SUPPORTED = [
-    "ogc",
-    "ridge",
-    "logistic",
-    "no-graph",
-    "propagation",
-    "spreading",
-    "manifold",
-    "auto",
-    "calibrated-auto",
-    "calibrated-default",
-]
-
-
-@pytest.mark.parametrize("name", SUPPORTED)
+@pytest.mark.parametrize("name", [*SUPPORTED, "calibrated-auto", "calibrated-default"])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_a_model_with_its_problem_audits_explains_and_suggests_after_loading(tmp_path, graph, name, dtype):
     X, A, y = graph
@@ -712,10 +677,3 @@ def test_tables_are_checked_against_a_saved_model(tmp_path):
     for model_file, tables in others:
         with pytest.raises(ValueError, match="was fitted to other nodes or labels than these"):
             model_file.find_problem(tables)
-
-
-def test_a_glob_of_several_models_is_refused(tmp_path):
-    for name in ("a.gssl", "b.gssl"):
-        (tmp_path / name).write_bytes(b"")
-    with pytest.raises(ValueError, match=r"\*\.gssl matches 2 files: name one\."):
-        gssl.load(tmp_path / "*.gssl")

@@ -88,6 +88,14 @@ def test_a_model_predicts_a_problem_that_was_extended(known):
     assert table["label"].tolist() == wanted.label.tolist()
     assert table["given"].tolist() == wanted.given.tolist()
     assert table["given"].any()
+    # neighbours are found once all nodes are joined
+    new = read_new(known, NEW_EDGES[:1], NEW, features()[:4], knn=3)
+    assert predict_new(model, new, known, knn=3).part(np.arange(4)).label.tolist() == TRUTH[:4]
+    # without the problem of fit, rows without features are noted; a method without features needs none
+    _, notes = predicted(model, read_new(known, NEW_EDGES, NEW[:1], features()[:1]))
+    assert "give the whole graph" in notes[0]
+    new = read_new(known, [("new", IDS[3 * k]) for k in range(1, 4)], (), None)
+    assert predict_new(gssl.LabelPropagation().fit(known), new, known)[0].label == TRUTH[3]
 
 
 def test_ids_of_another_graph_are_not_taken_for_known_nodes(known):
@@ -109,18 +117,6 @@ def test_rows_that_differ_are_not_used_and_refused_if_strict(known):
     )
     with pytest.raises(ValueError, match="1 row of the features and of the model differ though their ids"):
         predict_new(model, new, known, strict=True)
-
-
-def test_neighbours_are_found_once_all_nodes_are_joined(known):
-    model = gssl.selection.classifier("sgc").fit(known)
-    new = read_new(known, NEW_EDGES[:1], NEW, features()[:4], knn=3)
-    assert predict_new(model, new, known, knn=3).part(np.arange(4)).label.tolist() == TRUTH[:4]
-
-
-def test_without_the_problem_of_fit_rows_without_features_are_noted(known):
-    model = gssl.selection.classifier("sgc").fit(known)
-    _, notes = predicted(model, read_new(known, NEW_EDGES, NEW[:1], features()[:1]))
-    assert "give the whole graph" in notes[0]
 
 
 @pytest.mark.parametrize("method", ["labelpropagation", "correctandsmooth"])
@@ -151,9 +147,3 @@ def test_a_new_user_is_not_taken_for_the_item_with_the_same_id(first_item, colum
     assert set(predictions.id) == {"user_id:28", user, "23", "25", "29"}
     assert set(predictions.label) == {"odd"}
     assert any("named as in the model, which has nodes of two kinds: 'user_id:" in note for note in new.notes)
-
-
-def test_a_method_without_features_needs_none_of_new_nodes(known):
-    model = gssl.LabelPropagation().fit(known)
-    new = read_new(known, [("new", IDS[3 * k]) for k in range(1, 4)], (), None)
-    assert predict_new(model, new, known)[0].label == TRUTH[3]

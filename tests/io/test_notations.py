@@ -17,7 +17,7 @@ from gssl.io import read_edges, read_features, read_labels
         (["1,5e3", " 2,5 "], "\t", [1500, 2.5]),
     ],
 )
-def test_commas(write, cells, separator, numbers):
+def test_commas_are_read_as_points_or_thousands(write, cells, separator, numbers):
     rows = "".join(f'n{i}{separator}"{cell}"\n' for i, cell in enumerate(cells))
     features = read_features(write("f.csv", f"id{separator}x\n{rows}"))
     assert features.names == ("x",)
@@ -44,7 +44,7 @@ def test_a_typing_error_among_decimal_commas_is_refused(write):
         (["1/2/1970", "1/11/1970 12:00:00", "?"], "month/day/year"),
     ],
 )
-def test_dates(write, cells, order):
+def test_dates_are_read_as_days(write, cells, order):
     rows = "".join(f"n{i},{cell}\n" for i, cell in enumerate(cells))
     features = read_features(write("f.csv", f"id,day\n{rows}"))
     np.testing.assert_array_equal(features.matrix[:, 0], [1, 10.5, np.nan])

@@ -18,17 +18,13 @@ from gssl.io.numpy_files import csr_from_parts, map_npy, npz_shapes, read_npz
         np.empty((0, 3), dtype=np.float32),
     ],
 )
-def test_one_array(tmp_path: Path, array: np.ndarray):
+def test_an_array_is_what_was_written_and_stays_in_its_file(tmp_path: Path, array: np.ndarray):
     np.save(tmp_path / "x.npy", array)
     mapped = map_npy(tmp_path / "x.npy")
     np.testing.assert_array_equal(mapped, array)
     assert (mapped.dtype, mapped.shape) == (array.dtype, array.shape)
     assert not mapped.flags.writeable
-
-
-def test_a_mapped_array_stays_in_its_file(tmp_path: Path):
-    np.save(tmp_path / "x.npy", [1.5, 2.5])
-    assert isinstance(map_npy(tmp_path / "x.npy"), np.memmap)
+    assert isinstance(mapped, np.memmap) or not array.size
 
 
 @pytest.mark.parametrize("save", [np.savez, np.savez_compressed])

@@ -55,34 +55,29 @@ def test_abstaining_keeps_what_the_model_says():
 
 def test_probabilities_are_a_column_for_each_class(tmp_path):
     rows = tabulate(["a"], np.array([[0.25, 0.75]]), ["x", "__proto__, y"])
-    write_predictions(tmp_path / "p.csv", rows, probabilities=True)
-    with (tmp_path / "p.csv").open(newline="", encoding="utf-8") as stream:
+    write_predictions(tmp_path / "new folder" / "p.csv", rows, probabilities=True)
+    with (tmp_path / "new folder" / "p.csv").open(newline="", encoding="utf-8") as stream:
         row = next(csv.DictReader(stream))
     assert (row["p_x"], row["p___proto__, y"]) == ("0.2500", "0.7500")
 
 
-def test_awkward_text_survives_the_file(tmp_path):
-    rows = [Prediction(f'0{i}7, "naïve"\n', "a,b", 0.5, "a,b", 0.5, "c", True, False) for i in range(3)]
-    write_predictions(tmp_path / "new folder" / "p.csv", rows)
-    with (tmp_path / "new folder" / "p.csv").open(newline="", encoding="utf-8") as stream:
-        read = list(csv.DictReader(stream))
-    assert [row["id"] for row in read] == [row.id for row in rows]
-    assert read[0]["label"] == "a,b"
-    assert (read[0]["given"], read[0]["reached"]) == ("true", "false")
-
-
-def test_a_failed_write_leaves_what_was_there(tmp_path):
+def test_rows_are_written_whole_or_not_at_all(tmp_path):
     file = tmp_path / "p.csv"
     file.write_text("old")
+    row = Prediction('007, "naïve"\n', "a,b", 0.5, "a,b", 0.5, "c", True, False)
 
     def rows():
-        yield Prediction("1", "a", 0.5, "a", 0.5, "b", False, True)
+        yield row
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
         write_predictions(file, rows())
     assert file.read_text() == "old"
     assert [entry.name for entry in tmp_path.iterdir()] == ["p.csv"]
+    write_predictions(file, [row])
+    with file.open(newline="", encoding="utf-8") as stream:
+        [read] = csv.DictReader(stream)
+    assert (read["id"], read["label"], read["given"], read["reached"]) == (row.id, "a,b", "true", "false")
 
 
 @pytest.mark.parametrize("suffix", [".parquet", ".csv", ".tsv", ".npz", ".npy"])

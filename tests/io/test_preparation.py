@@ -9,6 +9,7 @@ from scipy.sparse import csr_array, issparse
 from gssl.graph.mapped import mapped_file
 from gssl.io import Encoding, Features, Preparation, feature_blocks
 from gssl.io.feature_blocks import to_file
+from gssl.operators import dense
 
 NAN = np.nan
 
@@ -24,10 +25,6 @@ def as_form(matrix, form):
     if form == "sparse":
         return csr_array(matrix)
     return matrix if form == "dense" else to_file([matrix], *matrix.shape)
-
-
-def dense(matrix):
-    return matrix.toarray() if issparse(matrix) else np.asarray(matrix)
 
 
 FORMS = pytest.mark.parametrize("form", ["dense", "sparse", "mapped"])
@@ -53,18 +50,13 @@ def test_gaps_get_the_median_and_one_mark_for_equal_gaps(form, monkeypatch):
 
 @FORMS
 def test_gaps_of_new_tables_get_the_median_of_fit(form):
-    made = Preparation.fit(features(as_form([[1, 0], [2, 0], [30, 5]], form)), "none")
-    applied = made.apply(features(as_form([[NAN, NAN], [4, 4]], form)))
-    np.testing.assert_array_equal(dense(applied.matrix), [[2, 0], [4, 4]])
-    assert applied.notes == ["f: filled 2 missing cells with the median of the column: 'x0' (1), 'x1' (1)."]
-
-
-def test_at_most_five_columns_are_named():
-    X = np.ones((2, 8))
-    X[0] = NAN
-    given = features(X)
-    [note] = Preparation.fit(given, "none").apply(given).notes
-    assert note.endswith("'x3' (1), 'x4' (1) and 3 more.")
+    X = np.array([[1, 0], [2, 0], [30, 5]]).repeat(3, axis=1)
+    made = Preparation.fit(features(as_form(X, form)), "none")
+    applied = made.apply(features(as_form([[NAN] * 6, [4] * 6], form)))
+    np.testing.assert_array_equal(dense(applied.matrix), [[2, 2, 2, 0, 0, 0], [4] * 6])
+    [note] = applied.notes
+    assert note.startswith("f: filled 6 missing cells with the median of the column: 'x0' (1), 'x1' (1)")
+    assert note.endswith("'x3' (1), 'x4' (1) and 1 more.")
 
 
 @FORMS
@@ -101,15 +93,18 @@ def test_many_categories_do_not_make_measurements_counts():
     np.testing.assert_array_equal(prepared[:, 2:], cities)
 
 
-def test_flags_and_embeddings_stay():
-    flags = features(np.array([[1, 0, 1], [1, 1, 0], [0, 1, 1]]))
-    made = Preparation.fit(flags)
-    np.testing.assert_array_equal(made.apply(flags).matrix, flags.matrix)
-    assert made.notes == ("f: 3 columns of 0 and 1 kept as given.",)
-    vectors = features(np.random.default_rng(0).normal(size=(50, 20)))
-    made = Preparation.fit(vectors)
-    np.testing.assert_array_equal(made.apply(vectors).matrix, vectors.matrix)
-    assert made.notes == ("f: 20 columns on one scale kept as given.",)
+@pytest.mark.parametrize(
+    ("X", "note"),
+    [
+        ([[1, 0, 1], [1, 1, 0], [0, 1, 1]], "f: 3 columns of 0 and 1 kept as given."),
+        (np.random.default_rng(0).normal(size=(50, 20)), "f: 20 columns on one scale kept as given."),
+    ],
+)
+def test_flags_and_embeddings_stay(X, note):
+    given = features(X)
+    made = Preparation.fit(given)
+    np.testing.assert_array_equal(made.apply(given).matrix, given.matrix)
+    assert made.notes == (note,)
 
 
 def test_words_of_a_text_are_scaled_beside_measurements():
@@ -127,14 +122,11 @@ def test_words_of_a_text_are_scaled_beside_measurements():
         ("columns", [[-1, 0], [1, 0]]),
     ],
 )
-def test_what_the_user_asks_for_is_done(how, wanted):
+def test_features_are_scaled_as_asked_for(how, wanted):
     given = features([[1, 3], [3, 3]])
     np.testing.assert_allclose(Preparation.fit(given, how).apply(given).matrix, wanted)
-
-
-def test_an_unknown_way_is_refused():
     with pytest.raises(ValueError, match="normalize is 'l2': give one of auto, rows, columns, none"):
-        Preparation.fit(features([[1.0]]), "l2")
+        Preparation.fit(given, "l2")
 
 
 @pytest.mark.parametrize("form", ["dense", "sparse"])
@@ -177,26 +169,6 @@ def test_a_model_without_an_encoding_still_loads():
     assert Preparation.from_json(json.dumps(old)).encoding.numbers == {}
 
 
-@pytest.mark.parametrize(
-    "encoding",
-    [
-        1,
-        [],
-        {},
-        {"categories": [1], "words": {}},
-        {"categories": [], "words": ["t"]},
-        {"categories": [], "words": {"t": {"a": "x"}}},
-        {"categories": [], "words": {}, "numbers": 7},
-        {"categories": [], "words": {}, "numbers": {"x": "runes"}},
-        {"categories": [], "words": {"t": {"a": float("nan")}}},
-    ],
-)
-def test_a_damaged_encoding_is_one_sentence(encoding):
-    data = json.loads(Preparation.fit(features([[1.0]])).to_json())
-    with pytest.raises(ValueError, match="does not say how its features were prepared"):
-        Preparation.from_json(json.dumps(data | {"encoding": encoding}))
-
-
 class CountedName(str):
     """A name that counts how often any such name is hashed, and fails beyond ten times per name."""
 
@@ -219,9 +191,26 @@ def test_aligning_50_000_names_hashes_each_a_few_times():
 
 
 @pytest.mark.parametrize(
-    "text",
-    ["", "[]", "{}", '{"names": 1}', '{"names": ["a"], "kinds": [], "fill": [], "marked": [], "shift": []}'],
+    "damage",
+    [
+        "",
+        "[]",
+        "{}",
+        '{"names": 1}',
+        '{"names": ["a"], "kinds": [], "fill": [], "marked": [], "shift": []}',
+        1,
+        [],
+        {},
+        {"categories": [1], "words": {}},
+        {"categories": [], "words": ["t"]},
+        {"categories": [], "words": {"t": {"a": "x"}}},
+        {"categories": [], "words": {}, "numbers": 7},
+        {"categories": [], "words": {}, "numbers": {"x": "runes"}},
+        {"categories": [], "words": {"t": {"a": float("nan")}}},
+    ],
 )
-def test_a_damaged_preparation_is_one_sentence(text):
+def test_a_damaged_preparation_or_encoding_is_refused(damage):
+    whole = json.loads(Preparation.fit(features([[1.0]])).to_json())
+    text = damage if isinstance(damage, str) else json.dumps(whole | {"encoding": damage})
     with pytest.raises(ValueError, match="does not say how its features were prepared"):
         Preparation.from_json(text)

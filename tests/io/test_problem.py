@@ -1,5 +1,7 @@
 """Combining edges, features and labels into a problem."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.sparse import csr_array, issparse
@@ -12,7 +14,6 @@ from gssl.io import (
     from_scipy,
     read_edges,
     read_features,
-    read_labels,
     read_nodes,
 )
 from gssl.operators import dense
@@ -33,8 +34,9 @@ def features(*ids):
     return read_features("SELECT * FROM (VALUES " + ", ".join(f"('{i}', 1.0)" for i in ids) + ") AS f(id, x)")
 
 
-def test_an_edge_list_in_one_direction_is_nothing_odd():
-    problem = assemble(edges([("a", "b"), ("b", "c")]), labels=labels(a="x", c=None))
+@pytest.mark.parametrize("back", [[], [("b", "a"), ("c", "b")]], ids=["one direction", "both"])
+def test_an_edge_list_in_one_direction_or_both_is_nothing_odd(back):
+    problem = assemble(edges([("a", "b"), ("b", "c"), *back]), labels=labels(a="x", c=None))
     assert problem.node_ids.tolist() == ["a", "b", "c"]
     np.testing.assert_array_equal(problem.adjacency.toarray(), [[0, 1, 0], [1, 0, 1], [0, 1, 0]])
     assert problem.y.tolist() == ["x", None, None]
@@ -43,13 +45,7 @@ def test_an_edge_list_in_one_direction_is_nothing_odd():
     assert repr(problem) == "Problem(nodes=3, edges=2, features=no, labels=1)"
 
 
-def test_an_edge_list_in_both_directions_is_the_same():
-    both = assemble(edges([("a", "b"), ("b", "c"), ("b", "a"), ("c", "b")]))
-    np.testing.assert_array_equal(both.adjacency.toarray(), [[0, 1, 0], [1, 0, 1], [0, 1, 0]])
-    assert both.notes == []
-
-
-def test_what_is_odd_is_told():
+def test_self_loops_repeated_edges_and_directions_are_noted():
     problem = assemble(edges([("a", "a"), ("a", "b"), ("a", "b"), ("b", "a"), ("b", "c"), ("d", "d")]))
     np.testing.assert_array_equal(problem.adjacency.toarray()[:3, :3], [[0, 1, 0], [1, 0, 1], [0, 1, 0]])
     notes = [note.removeprefix("the query: ") for note in problem.notes]
@@ -71,15 +67,6 @@ def test_weights_are_added_and_the_larger_direction_counts():
     assert "1 edge of two weights, one per direction; the larger counts" in notes
 
 
-def test_features_set_the_nodes():
-    problem = assemble(edges([("a", "b")]), features("c", "b", "a"), labels(a="x"))
-    assert problem.node_ids.tolist() == ["c", "b", "a"]
-    np.testing.assert_array_equal(problem.adjacency.toarray(), [[0, 0, 0], [0, 0, 1], [0, 1, 0]])
-    assert problem.y.tolist() == [None, None, "x"]
-    assert problem.feature_names == ("x",)
-    assert problem.notes == ["1 node without any edge."]
-
-
 def test_strict_lists_unknown_ids_up_to_five():
     rows = [("a", f"n{i}") for i in range(7)]
     with pytest.raises(ValueError, match=r"7 ids that the features do not have: 'n0', .*'n4' and 2 more"):
@@ -93,30 +80,23 @@ def test_strict_lists_unknown_ids_up_to_five():
         assemble(edges([("a", "b")]), features("a", "b"), labels(a="x", c="x"), strict=True)
 
 
-def test_nodes_without_features_get_zeros_and_are_counted():
-    problem = assemble(edges([("a", "b"), ("b", "c")]), features("z", "b"), labels(b="x", q="y", r=None))
+@pytest.mark.parametrize("sparse", [False, True])
+def test_nodes_without_features_get_zeros_and_are_counted(sparse):
+    given = features("z", "b")
+    given = replace(given, matrix=csr_array(given.matrix)) if sparse else given
+    problem = assemble(edges([("a", "b"), ("b", "c")]), given, labels(b="x", q="y", r=None))
     assert problem.node_ids.tolist() == ["z", "b", "a", "c", "q", "r"]
-    assert problem.features.tolist() == [[1], [1], [0], [0], [0], [0]]
+    assert issparse(problem.features) == sparse
+    assert dense(problem.features).tolist() == [[1], [1], [0], [0], [0], [0]]
+    assert problem.feature_names == ("x",)
     assert problem.y.tolist() == [None, "x", None, None, "y", None]
-    assert problem.adjacency.toarray()[:4, :4].tolist() == [
-        [0, 0, 0, 0],
-        [0, 0, 1, 1],
-        [0, 1, 0, 0],
-        [0, 1, 0, 0],
-    ]
+    A = [[0, 0, 0, 0], [0, 0, 1, 1], [0, 1, 0, 0], [0, 1, 0, 0]]
+    assert problem.adjacency.toarray()[:4, :4].tolist() == A
     assert problem.notes == [
         "labels: 2 ids that no other table has became nodes without edges: 'q', 'r'.",
         "the query: 4 nodes without a row got zeros: 'a', 'c', 'q', 'r'.",
         "3 nodes without any edge.",
     ]
-
-
-def test_sparse_features_get_empty_rows():
-    given = read_features("SELECT unnest(['b', 'a']) AS id, unnest(['p', 'q']) AS feature, 2.0 AS value")
-    problem = assemble(edges([("a", "b"), ("b", "c")]), given)
-    assert issparse(problem.features)
-    assert problem.node_ids.tolist() == ["b", "a", "c"]
-    assert problem.features.toarray().tolist() == [[2, 0], [0, 2], [0, 0]]
 
 
 def test_a_list_of_nodes_sets_their_order_and_others_are_added():
@@ -164,18 +144,12 @@ def test_tables_that_do_not_meet_are_refused_with_the_usual_reason(node, label_i
         assemble(edges([("a", "b")]), features("c"))
 
 
-def test_no_edges():
+def test_features_alone_are_a_graph_without_edges():
     problem = assemble(None, features("a", "b"), labels(a="x"))
     assert problem.adjacency.shape == (2, 2)
     assert problem.adjacency.nnz == 0
     with pytest.raises(ValueError, match="neither edges nor features"):
         assemble(None)
-
-
-def test_notes_of_the_parts_are_kept(tmp_path):
-    (tmp_path / "l.csv").write_text("id,label\na,x\na,x\n")
-    problem = assemble(edges([("a", "b")]), labels=read_labels(tmp_path / "l.csv"))
-    assert problem.notes[0].endswith("merged 1 repeated row.")
 
 
 @pytest.mark.parametrize("kind", [np.array, csr_array])

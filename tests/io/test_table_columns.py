@@ -18,11 +18,6 @@ def test_a_column_is_the_one_named_else_a_guess_else_by_place():
         pick_column(table, None, (), 2)
 
 
-def test_whole_numbers_as_floats_are_text_without_a_point():
-    table = open_table("SELECT 7.0::DOUBLE AS id UNION ALL SELECT NULL")
-    assert table.fetch_rows(f"SELECT {text_sql(table, 'id')} FROM {table.relation}") == [("7",), (None,)]
-
-
 @pytest.mark.parametrize(
     ("kind", "expected"),
     [
@@ -33,14 +28,16 @@ def test_whole_numbers_as_floats_are_text_without_a_point():
         ("ENUM('MINT')", False),
     ],
 )
-def test_types_of_numbers(kind, expected):
+def test_columns_of_number_types_are_numbers(kind, expected):
     assert is_number(Column("x", kind)) == expected
 
 
-def test_texts_are_numbers_where_they_can_be():
+def test_texts_are_numbers_where_they_can_be_and_whole_floats_are_texts_without_a_point():
     table = open_table("SELECT unnest(['1e3', 'true', 'False', 'x', NULL]) AS x")
     numbers = table.fetch_columns(f"SELECT {number_sql(table.columns['x'])} AS x FROM {table.relation}")["x"]
     np.testing.assert_array_equal(numbers, [1000, 1, 0, np.nan, np.nan])
+    table = open_table("SELECT 7.0::DOUBLE AS id UNION ALL SELECT NULL")
+    assert table.fetch_rows(f"SELECT {text_sql(table, 'id')} FROM {table.relation}") == [("7",), (None,)]
 
 
 def test_codes_are_in_text_order():
@@ -51,7 +48,7 @@ def test_codes_are_in_text_order():
     assert {name: values.tolist() for name, values in codes.items()} == {"a": [1], "b": [0], "c": [3]}
 
 
-def test_words_for_errors():
+def test_errors_count_and_list_what_they_name():
     assert listed(["a", "b", "c"], 2) == "'a', 'b' and 1 more"
     assert (counted(1, "edge"), counted(1234, "edge")) == ("1 edge", "1,234 edges")
     with pytest.raises(

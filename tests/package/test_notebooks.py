@@ -15,13 +15,20 @@ def fitted():
     return problem, gssl.AutoClassifier(depth=2).fit(problem)
 
 
-def test_names_from_data_are_escaped(fitted):
+def test_names_from_data_are_escaped_and_results_print_in_a_few_lines(fitted):
     problem, model = fitted
-    audit = gssl.audit(model, changes=0)
-    shown = [problem, model, model.leaderboard_, audit, *gssl.why(model, [0]), learning_curve(model)]
-    for each in shown:
+    why = gssl.why(model, [0, 5], problem=problem)
+    results = [problem, gssl.audit(model, changes=0), learning_curve(model), why[0]]
+    for each in (*results, why, model, model.leaderboard_):
         assert "<mark>" not in each._repr_html_()
+    for each in results:
+        assert len(repr(each)) < 3000
+        assert "array(" not in repr(each)
     assert "&lt;mark&gt;" in problem._repr_html_()
+    html = why._repr_html_()
+    assert html.count('<svg class="near"') == html.count("<style>") == html.count("<pre>") == 2
+    assert "&lt;mark&gt;" in html
+    assert gssl.selection.suggestions(model, 3)._repr_html_().count("<tr>") == 4
 
 
 def test_a_fitted_model_shows_its_sentence_classes_and_leaderboard(fitted):
@@ -31,21 +38,6 @@ def test_a_fitted_model_shows_its_sentence_classes_and_leaderboard(fitted):
     assert "<details><summary>Leaderboard</summary>" in html
     assert ">20</td>" in html
     assert "explain_" not in gssl.AutoClassifier()._repr_html_()
-
-
-def test_explanations_and_suggestions_are_shown(fitted):
-    problem, model = fitted
-    html = gssl.why(model, [0, 5], problem=problem)._repr_html_()
-    assert html.count('<svg class="near"') == html.count("<style>") == html.count("<pre>") == 2
-    assert "&lt;mark&gt;" in html
-    assert gssl.selection.suggestions(model, 3)._repr_html_().count("<tr>") == 4
-
-
-def test_results_print_in_a_few_lines(fitted):
-    problem, model = fitted
-    for each in (problem, gssl.audit(model, changes=0), learning_curve(model), gssl.why(model, [0])[0]):
-        assert len(repr(each)) < 3000
-        assert "array(" not in repr(each)
 
 
 @pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])

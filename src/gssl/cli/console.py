@@ -16,9 +16,6 @@ from gssl.scale.memory import peak_memory
 from gssl.scale.progress import make_bar, observing, watching
 from gssl.wording import printable, write_size
 
-# seconds between progress lines in a pipe
-_EVERY = 10.0
-
 
 class _Log(logging.Handler):
     """Print log messages through the console, so that they do not break the progress bar.
@@ -58,11 +55,13 @@ class Stage:
 class Terminal:
     """The output of one run: results, notes, and stages with their seconds.
 
-    In a pipe, a stage prints a line every ten seconds and one at its end. On a terminal, a bar counts the
-    finished stages of the ``plan``.
+    In a pipe, a stage prints a line ``every`` few seconds and one at its end. On a terminal, a bar counts
+    the finished stages of the ``plan``.
     """
 
-    def __init__(self, quiet: bool = False, verbose: bool = False, start: float | None = None) -> None:
+    def __init__(
+        self, quiet: bool = False, verbose: bool = False, start: float | None = None, *, every: float = 10.0
+    ) -> None:
         # texts from the user's data are never markup or emoji
         plain: Any = {"quiet": quiet, "highlight": False, "markup": False, "emoji": False}
         self.out = Console(**plain)
@@ -71,6 +70,7 @@ class Terminal:
         self.start = perf_counter() if start is None else start
         self.plan: Sequence[str] = ()
         self._stage: Stage | None = None
+        self._every = every
         log = logging.getLogger("gssl")
         log.handlers = [_Log(self.err, verbose)]
         log.propagate = False
@@ -160,7 +160,7 @@ class Terminal:
         done = threading.Event()
 
         def beat() -> None:
-            while not done.wait(_EVERY):
+            while not done.wait(self._every):
                 step = f" {stage.step}" if stage.step else ""
                 self._print_seconds(stage.name, perf_counter() - stage.start, f"so far{step}")
 

@@ -18,12 +18,12 @@ from gssl.label.session import Session
 from gssl.label.texts import read_texts
 from gssl.wording import counted
 
-# seconds between checks whether --out is up to date
-_SAVE = 3.0
 
+def run_label(run: Run, out: Path, port: int, browser: bool, *, save_every: float = 3.0) -> None:
+    """Read the tables, replay the journal, serve the page until Ctrl-C, and write the labels.
 
-def run_label(run: Run, out: Path, port: int, browser: bool) -> None:
-    """Read the tables, replay the journal, serve the page until Ctrl-C, and write the labels."""
+    Every ``save_every`` seconds it checks whether the file of labels is up to date.
+    """
     terminal = run.terminal
     journal_file = journal_path(out)
     check_outputs(out, run.inputs.sources(), journal_file)
@@ -44,12 +44,14 @@ def run_label(run: Run, out: Path, port: int, browser: bool) -> None:
                 f"{journal_file} holds {counted(len(journal.actions), 'action')}: going on from there."
             )
         with LabelServer(session, port) as server:
-            _serve(server, out, browser, terminal, journal_file)
+            _serve(server, out, browser, terminal, journal_file, save_every)
     finally:
         journal.close()
 
 
-def _serve(server: LabelServer, out: Path, browser: bool, terminal: Terminal, journal_file: Path) -> None:
+def _serve(
+    server: LabelServer, out: Path, browser: bool, terminal: Terminal, journal_file: Path, save_every: float
+) -> None:
     """Serve until SIGINT or SIGTERM, and keep the output up to date."""
     session = server.session
     background = BackgroundFit(session)
@@ -76,7 +78,7 @@ def _serve(server: LabelServer, out: Path, browser: bool, terminal: Terminal, jo
         Thread(target=print_addresses, args=(server, sys.stdin.fileno()), daemon=True).start()
     written = -1
     with open_browser(server.new_url()) if browser else nullcontext():
-        while not stop.wait(_SAVE):
+        while not stop.wait(save_every):
             written = _save(session, out, written, terminal)
     server.shutdown()
     background.stop()

@@ -7,7 +7,7 @@ import shutil
 import tempfile
 import weakref
 from collections.abc import Callable
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -152,8 +152,10 @@ def _sweep(parent: Path) -> None:
     Files cannot be unlinked when they are opened, because DuckDB and workers of a cluster open them by name.
     """
     for owner in abandoned(parent.glob(f"{_PREFIX}*/{_OWNER}")):
-        if not owner.parent.is_symlink() and owner.read_bytes() == platform.node().encode():
-            shutil.rmtree(owner.parent, ignore_errors=True)
+        # another process may remove the folder at the same time
+        with suppress(FileNotFoundError):
+            if not owner.parent.is_symlink() and owner.read_bytes() == platform.node().encode():
+                shutil.rmtree(owner.parent, ignore_errors=True)
 
 
 def _remove(path: Path, owner: Any) -> None:
