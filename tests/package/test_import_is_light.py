@@ -55,8 +55,8 @@ DATASETS = (
 )
 # stopped where the first line is printed, before slow imports
 FIRST_LINE = (
-    "import sys; import gssl.cli.app; from gssl.cli import main\n"
-    "gssl.cli.app.announce = lambda _: sys.exit()\n"
+    "import sys; import gssl.cli.arguments; from gssl.cli import main\n"
+    "gssl.cli.arguments.announce = lambda _: sys.exit()\n"
     "sys.argv = 'gssl classify --edges e.csv --labels l.csv --out p.csv'.split()\n"
     "try: main()\nexcept SystemExit: pass\n"
 )

@@ -23,7 +23,6 @@ from gssl.io.preparation import Preparation, prepare_features
 from gssl.io.problem import Problem, join_links
 from gssl.io.table_columns import IDS
 from gssl.io.table_reading import is_query, split_inside
-from gssl.io.tensor_graphs import from_dgl, from_pyg
 from gssl.scale.progress import note, step
 from gssl.wording import quoted
 
@@ -395,6 +394,8 @@ def _convert(
         if _is_matrix(source):
             return from_scipy(source, labels, features, answers=answers, **link_options)
         _refuse_rows(source, features, labels)
+        from gssl.io.tensor_graphs import from_dgl, from_pyg  # most sources are tables
+
         if _is_pyg(source):
             return from_pyg(source, **link_options)
         if link_options["relation_weight"]:
