@@ -1,9 +1,9 @@
 """scikit-learn's own checks on every public estimator; each exception is named with its reason."""
 
 from sklearn.utils.estimator_checks import parametrize_with_checks
+from tests.estimators import ALL
 
 import gssl
-from tests.estimators import ALL
 
 # the first of each class
 ESTIMATORS = list({type(estimator): estimator for estimator in reversed(ALL.values())}.values())
