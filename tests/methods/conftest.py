@@ -7,6 +7,7 @@ from tests import estimators
 from tests.problems import Problem, rings_with_chords
 
 import gssl
+from gssl.operators import NormalizedAdjacency
 
 CLASSIFIERS = estimators.CLASSIFIERS | {
     "logistic": gssl.EmbeddingClassifier(gssl.GGCM(depth=4)),
@@ -37,6 +38,20 @@ def classifier_by_rows(request):
 @pytest.fixture
 def problem():
     return rings_with_chords()
+
+
+@pytest.fixture
+def passes(monkeypatch):
+    """Record rows, links and columns of every pass over a graph."""
+    seen = []
+    parts = NormalizedAdjacency.parts
+
+    def noting(A_hat, width):
+        seen.append((len(A_hat.scale), len(A_hat.indices), width))
+        return parts(A_hat, width)
+
+    monkeypatch.setattr(NormalizedAdjacency, "parts", noting)
+    return seen
 
 
 @pytest.fixture
