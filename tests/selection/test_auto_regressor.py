@@ -170,8 +170,8 @@ def test_units_do_not_matter(drawn, fitted, factor, shift):
     np.testing.assert_allclose(limits, fitted.intervals_, atol=1e-6)
 
 
-def test_whole_numbers_texts_and_none_are_read_alike(drawn):
-    X, A, y, known = drawn
+def test_whole_numbers_texts_and_none_are_read_alike():
+    X, A, y, known = near_places(n=60)
     whole = np.round(10 * y).astype(int)
     plain = fit(X, whole.astype(float), known, A, depth=2).transduction_
     mixed = [int(v) if k else None for v, k in zip(whole, known, strict=True)]
@@ -179,24 +179,20 @@ def test_whole_numbers_texts_and_none_are_read_alike(drawn):
     for given in (mixed, texts, pd.Series(mixed, dtype="Int64")):
         model = gssl.AutoRegressor(depth=2).fit(X, given, adjacency=A)
         np.testing.assert_array_equal(model.transduction_, plain)
-    everywhere = gssl.AutoRegressor(depth=2).fit(X, whole, adjacency=A)
-    floats = gssl.AutoRegressor(depth=2).fit(X, whole.astype(float), adjacency=A)
+    everywhere, floats = (gssl.AutoRegressor(depth=2).fit(X, y, adjacency=A) for y in (whole, 1.0 * whole))
     np.testing.assert_array_equal(everywhere.transduction_, floats.transduction_)
 
 
-def test_the_layout_of_features_and_graph_makes_no_difference(drawn, fitted):
+def test_the_layout_of_features_and_graph_makes_no_difference(drawn):
     X, A, y, known = drawn
-    rare = np.where(X > 1.0, X, 0.0)
-    sparse = fit(rare, y, known, A)
-    cases = [
-        (np.asfortranarray(X), fitted),
-        (csr_array(X), fitted),
-        (X.tolist(), fitted),
-        (csr_array(rare), sparse),
-    ]
-    for stored, plain in cases:
-        model = fit(stored, y, known, csr_array(A))
-        np.testing.assert_allclose(model.transduction_, plain.transduction_, rtol=1e-6, atol=1e-6)
+    for features, layouts in (
+        (X, [np.asfortranarray, csr_array, np.ndarray.tolist]),
+        (np.where(X > 1.0, X, 0.0), [csr_array]),
+    ):
+        plain = fit(features, y, known, A, depth=2)
+        for layout in layouts:
+            model = fit(layout(features), y, known, csr_array(A), depth=2)
+            np.testing.assert_allclose(model.transduction_, plain.transduction_, rtol=1e-6, atol=1e-6)
 
 
 def test_without_features_links_take_their_place(drawn):
