@@ -60,6 +60,7 @@ CLASSIFIERS = (
     estimators.CLASSIFIERS
     | estimators.COMPOSED
     | {f"{name} and head": gssl.EmbeddingClassifier(model) for name, model in EMBEDDERS.items()}
+    | {"calibrated OGC": gssl.CalibratedClassifier(gssl.OGC(random_state=0))}
 )
 
 
