@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 import numpy as np
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, random_array
 
 
 class Problem(NamedTuple):
@@ -69,3 +69,70 @@ def random_links(rng, truth, share_alike, count):
     keep = u != v
     links = csr_array((np.ones(keep.sum()), (u[keep], v[keep])), shape=(len(truth),) * 2)
     return csr_array(((links + links.T) > 0).astype(float))
+
+
+def grown(problem, n_new, features=None):
+    """Return a problem with nodes at its end that have no links, no labels and (unless given) no features."""
+    A = np.pad(problem.A, (0, n_new))
+    rows = np.zeros((n_new, problem.X.shape[1])) if features is None else features
+    y = np.concatenate([problem.y, np.full(n_new, -1)])
+    return problem._replace(X=np.vstack([problem.X, rows]), A=A, y=y)
+
+
+def near_places(seed=0, n=200):
+    """Return features, the graph of near places, numbers of all nodes, and which are known.
+
+    A number depends on own features, on those of neighbours, and on the place.
+    """
+    rng = np.random.default_rng(seed)
+    place, X = rng.random((n, 2)), rng.normal(size=(n, 5))
+    distance = np.linalg.norm(place[:, None] - place, axis=2)
+    A = ((distance < np.sqrt(8 / (n * np.pi))) & (distance > 0)).astype(float)
+    near = A @ X / np.maximum(A.sum(axis=1), 1)[:, None]
+    field = np.sin(4 * place[:, 0]) + np.cos(3 * place[:, 1])
+    y = X[:, 0] + 2 * near[:, 1] + 1.5 * field + 0.3 * rng.normal(size=n)
+    return X, A, y, rng.random(n) < 0.5
+
+
+def communities_with_sets(seed=0, n=500):
+    """Return features, links within three communities, and four labels that follow both."""
+    rng = np.random.default_rng(seed)
+    group, X = rng.integers(3, size=n), rng.normal(size=(n, 6))
+    links = np.triu(rng.random((n, n)) < np.where(group[:, None] == group, 12 / n, 1 / n), 1)
+    A = csr_array((links | links.T).astype(float))
+    near = np.asarray(A @ X) / np.maximum(np.diff(A.indptr), 1)[:, None]
+    scores = np.stack(
+        [3.0 * (group == 0) - 1.5, 3.0 * (group == 1) - 1.5, 2.0 * X[:, 0], 4.0 * near[:, 1]], axis=1
+    )
+    return X, A, (rng.random((n, 4)) < 1.0 / (1.0 + np.exp(-scores))).astype(float)
+
+
+def friends_and_noise(n=240):
+    """Return a problem of two relations, one of which follows the classes; features say little."""
+    rng = np.random.default_rng(0)
+    truth = rng.integers(0, 3, n)
+    X = rng.normal(size=(n, 12)) + 1.2 * np.eye(12)[truth]
+    relations = {"friends": random_links(rng, truth, 0.9, 500), "noise": random_links(rng, truth, 0.0, 1500)}
+    return Problem(X, relations, np.where(rng.random(n) < 0.4, truth, -1), truth)
+
+
+def directed_flow(n=240):
+    """Return a directed graph in which the features of the nodes that a node links to tell its class."""
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(n, 6))
+    R = random_array((n, n), density=8 / n, rng=rng, data_sampler=lambda size: np.ones(size)).tocsr()
+    R.setdiag(0)
+    R.eliminate_zeros()
+    ahead = np.asarray(R @ X)[:, 0]
+    truth = (ahead > np.median(ahead)).astype(int)
+    return Problem(X, csr_array(R), np.where(rng.random(n) < 0.5, truth, -1), truth)
+
+
+def checkerboard(seed=0, n=900):
+    """Return features whose signs form a checkerboard, which no linear model sees, and links at random."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 4))
+    truth = (X[:, 0] * X[:, 1] > 0).astype(int)
+    links = np.triu(rng.random((n, n)) < 4 / n, 1)
+    A = csr_array((links | links.T).astype(float))
+    return Problem(X, A, np.where(np.arange(n) < 2 * n // 3, truth, -1), truth)

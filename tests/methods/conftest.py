@@ -1,49 +1,20 @@
 """Every classifier, and one small problem on which all of them should be right."""
 
-from dataclasses import dataclass, replace
-
 import numpy as np
 import pytest
 from sklearn.base import clone
+from tests import estimators
+from tests.problems import Problem, rings_with_chords
 
 import gssl
+from gssl.operators import NormalizedAdjacency
 
-CLASSIFIERS = {
-    "ogc": gssl.OGC(random_state=0),
-    "ogc-cross-entropy": gssl.OGC(loss="cross_entropy", random_state=0),
-    "logistic": gssl.EmbeddingClassifier(gssl.GGCM(depth=4), head="logistic"),
-    "ridge": gssl.EmbeddingClassifier(gssl.SGC(), head="ridge"),
-    "adam": gssl.EmbeddingClassifier(gssl.SSGC(depth=4), head="adam", random_state=0),
-    "no-graph": gssl.EmbeddingClassifier(gssl.NoGraph(), head="ridge"),
-    "manifold": gssl.ManifoldRegularization(gamma_intrinsic=0.1),
-    "correct-and-smooth": gssl.CorrectAndSmooth(),
-    "correct-and-smooth-auto": gssl.CorrectAndSmooth(gssl.RidgeHead(), scale="auto"),
-    "propagation": gssl.LabelPropagation(),
-    "spreading": gssl.LabelSpreading(),
-    "auto": gssl.AutoClassifier(depth=4),
+CLASSIFIERS = estimators.CLASSIFIERS | {
+    "logistic": gssl.EmbeddingClassifier(gssl.GGCM(depth=4)),
+    "auto": estimators.COMPOSED["auto"],
 }
-
-
-@dataclass(frozen=True)
-class Problem:
-    """Features, dense adjacency, labels with −1, and the truth."""
-
-    X: np.ndarray
-    A: np.ndarray
-    y: np.ndarray
-    truth: np.ndarray
-
-    def grown(self, n_new, features=None):
-        """Add nodes without links, labels or (unless given) features at the end."""
-        n = len(self.y)
-        A = np.zeros((n + n_new, n + n_new))
-        A[:n, :n] = self.A
-        rows = np.zeros((n_new, self.X.shape[1])) if features is None else features
-        return replace(self, X=np.vstack([self.X, rows]), A=A, y=np.concatenate([self.y, np.full(n_new, -1)]))
-
-
 # classifiers that predict from a row's own features only
-BY_ROWS = {"no-graph", "manifold"}
+BY_ROWS = {"features-only", "manifold"}
 
 
 @pytest.fixture(params=CLASSIFIERS)
@@ -66,22 +37,21 @@ def classifier_by_rows(request):
 
 @pytest.fixture
 def problem():
-    """Three rings of twelve nodes with chords, two bridges between rings, three labels in each."""
-    rng = np.random.default_rng(0)
-    truth = np.repeat([0, 1, 2], 12)
-    A = np.zeros((36, 36))
-    for start in (0, 12, 24):
-        for i in range(12):
-            for reach in (1, 2, 5):
-                A[start + i, start + (i + reach) % 12] = 1
-    A[3, 15] = A[17, 30] = 1
-    A = np.maximum(A, A.T)
-    X = 0.8 * np.eye(3)[truth].repeat(2, axis=1) + 0.2 * rng.random((36, 6))
-    X /= X.sum(axis=1, keepdims=True)
-    y = np.full(36, -1)
-    for start in (0, 12, 24):
-        y[start : start + 9 : 4] = truth[start]
-    return Problem(X, A, y, truth)
+    return rings_with_chords()
+
+
+@pytest.fixture
+def passes(monkeypatch):
+    """Record rows, links and columns of every pass over a graph."""
+    seen = []
+    parts = NormalizedAdjacency.parts
+
+    def noting(A_hat, width):
+        seen.append((len(A_hat.scale), len(A_hat.indices), width))
+        return parts(A_hat, width)
+
+    monkeypatch.setattr(NormalizedAdjacency, "parts", noting)
+    return seen
 
 
 @pytest.fixture

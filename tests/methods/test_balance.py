@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.ensemble import RandomForestClassifier, VotingClassifier
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.pipeline import make_pipeline
@@ -77,8 +78,11 @@ def test_the_weights_of_a_head_go_by_the_classes_of_y(problem):
     # elm, fir, oak are 2, 1, 0
     np.testing.assert_allclose(by_name.label_distributions_[:, ::-1], by_code.label_distributions_, atol=1e-6)
     theirs = LogisticRegression(class_weight={"oak": 5.0, "elm": 0.2})
-    model = gssl.EmbeddingClassifier(gssl.SGC(), head=theirs).fit(problem.X, names, adjacency=problem.A)
-    assert model.head_.class_weight == {2: 5.0, 0: 0.2}
+    for head in (theirs, make_pipeline(StandardScaler(), theirs)):
+        model = gssl.EmbeddingClassifier(gssl.SGC(), head=head).fit(problem.X, names, adjacency=problem.A)
+        fitted = model.head_ if head is theirs else model.head_[-1]
+        assert fitted.class_weight == {2: 5.0, 0: 0.2}
+        assert theirs.class_weight == {"oak": 5.0, "elm": 0.2}
 
 
 def test_distributions_follow_bayes_rule():
@@ -95,57 +99,44 @@ def test_a_class_that_cannot_be_leaves_what_is_expected():
 
 
 @pytest.mark.parametrize("priors", [[6, 3, 1], {1: 0.3, 2: 0.1, 0: 0.6}])
-def test_priors_shift_logits(random_problem, priors):
-    X, A, y = random_problem.X, random_problem.A, random_problem.y
-    plain = gssl.EmbeddingClassifier(gssl.SGC()).fit(X, y, adjacency=A)
-    model = gssl.EmbeddingClassifier(gssl.SGC(), priors=priors).fit(X, y, adjacency=A)
-    shares = np.bincount(y[y >= 0]) / np.sum(y >= 0)
-    Z = np.log(plain.label_distributions_) + np.log(np.array([0.6, 0.3, 0.1]) / shares)
-    expected = np.exp(Z) / np.exp(Z).sum(axis=1, keepdims=True)
-    np.testing.assert_allclose(model.label_distributions_, expected, atol=1e-12)
-    np.testing.assert_array_equal(model.transduction_, expected.argmax(axis=1))
-    for nodes in (None, [4, 9]):
-        P = model.predict_proba(X, adjacency=A, nodes=nodes)
-        np.testing.assert_allclose(P, expected if nodes is None else expected[nodes], atol=1e-12)
-
-
-@pytest.mark.parametrize("loss", ["squared", "cross_entropy"])
-def test_priors_of_ogc(random_problem, loss):
-    X, A, y = random_problem.X, random_problem.A, random_problem.y
-    plain = gssl.OGC(loss=loss, random_state=0).fit(X, y, adjacency=A)
-    model = gssl.OGC(loss=loss, random_state=0, priors=[6, 3, 1]).fit(X, y, adjacency=A)
+@pytest.mark.parametrize(
+    "model",
+    [
+        gssl.EmbeddingClassifier(gssl.SGC()),
+        gssl.OGC(random_state=0),
+        gssl.OGC(loss="cross_entropy", random_state=0),
+    ],
+    ids=str,
+)
+def test_priors_shift_logits(random_problem, model, priors):
+    X, A, y, _ = random_problem
+    plain = clone(model).fit(X, y, adjacency=A)
+    moved = clone(model).set_params(priors=priors).fit(X, y, adjacency=A)
     ratio = np.array([0.6, 0.3, 0.1]) * np.sum(y >= 0) / np.bincount(y[y >= 0])
     expected = plain.label_distributions_ * ratio
     expected /= expected.sum(axis=1, keepdims=True)
-    np.testing.assert_allclose(model.label_distributions_, expected, atol=1e-12)
-    np.testing.assert_array_equal(model.coef_, plain.coef_)
+    np.testing.assert_allclose(moved.label_distributions_, expected, atol=1e-12)
+    np.testing.assert_array_equal(moved.transduction_, expected.argmax(axis=1))
+    for nodes in (slice(None), [4, 9]):
+        chosen = None if isinstance(nodes, slice) else nodes
+        P = moved.predict_proba(X, adjacency=A, nodes=chosen)
+        np.testing.assert_allclose(P, expected[nodes], atol=1e-12)
 
 
-def test_the_shares_in_fit_are_those_of_the_weights(random_problem):
-    """A balanced head is fitted to equal class shares, so uniform priors change nothing."""
-    X, A, y = random_problem.X, random_problem.A, random_problem.y
-    P = {
-        priors: gssl.EmbeddingClassifier(
-            gssl.SGC(), head=gssl.LogisticHead(class_weight="balanced"), priors=priors
-        )
-        .fit(X, y, adjacency=A)
-        .label_distributions_
-        for priors in (None, "uniform", "labels")
-    }
-    np.testing.assert_allclose(P["uniform"], P[None], atol=1e-12)
+@pytest.mark.parametrize("class_weight", [None, "balanced"])
+def test_the_shares_in_fit_are_those_of_the_weights(random_problem, class_weight):
+    """A balanced head is fitted to equal class shares, another to those of the labels."""
+    X, A, y, _ = random_problem
+    head, P = gssl.LogisticHead(class_weight=class_weight), {}
+    for priors in (None, "uniform", "labels"):
+        model = gssl.EmbeddingClassifier(gssl.SGC(), head=head, priors=priors).fit(X, y, adjacency=A)
+        P[priors] = model.label_distributions_
+    same, other = ("uniform", "labels") if class_weight else ("labels", "uniform")
+    np.testing.assert_allclose(P[same], P[None], atol=1e-12 if class_weight else 1e-14)
     ratio = 3 * np.bincount(y[y >= 0]) / np.sum(y >= 0)
     assert np.ptp(ratio) > 0.1
-    expected = P[None] * ratio
-    np.testing.assert_allclose(P["labels"], expected / expected.sum(axis=1, keepdims=True), atol=1e-12)
-
-
-def test_the_priors_of_labels_are_no_change_without_weights(random_problem):
-    X, A, y = random_problem.X, random_problem.A, random_problem.y
-    P = [
-        gssl.EmbeddingClassifier(gssl.SGC(), priors=priors).fit(X, y, adjacency=A).label_distributions_
-        for priors in (None, "labels")
-    ]
-    np.testing.assert_allclose(P[0], P[1], atol=1e-14)
+    expected = P[None] * (ratio if class_weight else 1 / ratio)
+    np.testing.assert_allclose(P[other], expected / expected.sum(axis=1, keepdims=True), atol=1e-12)
 
 
 def test_validation_labels_are_no_share_in_fit(random_problem):
@@ -205,18 +196,6 @@ def test_errors(function, value, message):
         function(value, np.array(["a", "b"]), np.array([0, 1, 1]))
 
 
-def test_a_saved_model_keeps_weights_and_priors(random_problem, tmp_path):
-    X, A, y = random_problem.X, random_problem.A, random_problem.y
-    model = gssl.EmbeddingClassifier(
-        gssl.SGC(), head=gssl.RidgeHead(class_weight={0: 2.0}), priors={0: 0.5, 1: 0.3, 2: 0.2}
-    ).fit(X, y, adjacency=A)
-    gssl.save(model, tmp_path / "model.gssl")
-    loaded = gssl.load(tmp_path / "model.gssl")
-    assert loaded.head.class_weight == {0: 2.0}
-    assert loaded.priors == {0: 0.5, 1: 0.3, 2: 0.2}
-    np.testing.assert_array_equal(loaded.predict_proba(X, adjacency=A), model.predict_proba(X, adjacency=A))
-
-
 @pytest.mark.parametrize(
     "head",
     [
@@ -236,14 +215,6 @@ def test_balanced_weights_are_found_wherever_a_head_has_them(random_problem, hea
     np.testing.assert_allclose(P[1], P[0], atol=1e-12)
 
 
-def test_weights_in_a_pipeline_go_by_the_classes_of_y(problem):
-    names = np.array(["oak", "fir", "elm", None], dtype=object)[problem.y]
-    head = make_pipeline(StandardScaler(), LogisticRegression(class_weight={"oak": 5.0, "elm": 0.2}))
-    model = gssl.EmbeddingClassifier(gssl.SGC(), head=head).fit(problem.X, names, adjacency=problem.A)
-    assert model.head_[-1].class_weight == {2: 5.0, 0: 0.2}
-    assert head[-1].class_weight == {"oak": 5.0, "elm": 0.2}
-
-
 def test_weights_that_priors_cannot_take_back_are_refused_before_the_work(problem, monkeypatch):
     def fit(self, *rest):
         raise AssertionError("the head was fitted")
@@ -258,3 +229,15 @@ def test_weights_that_priors_cannot_take_back_are_refused_before_the_work(proble
         model = gssl.EmbeddingClassifier(gssl.SGC(), head=head, priors="uniform")
         with pytest.raises(ValueError, match=said):
             model.fit(problem.X, problem.y, adjacency=problem.A)
+
+
+def test_a_saved_model_keeps_weights_and_priors(random_problem, tmp_path):
+    X, A, y = random_problem.X, random_problem.A, random_problem.y
+    model = gssl.EmbeddingClassifier(
+        gssl.SGC(), head=gssl.RidgeHead(class_weight={0: 2.0}), priors={0: 0.5, 1: 0.3, 2: 0.2}
+    ).fit(X, y, adjacency=A)
+    gssl.save(model, tmp_path / "model.gssl")
+    loaded = gssl.load(tmp_path / "model.gssl")
+    assert loaded.head.class_weight == {0: 2.0}
+    assert loaded.priors == {0: 0.5, 1: 0.3, 2: 0.2}
+    np.testing.assert_array_equal(loaded.predict_proba(X, adjacency=A), model.predict_proba(X, adjacency=A))

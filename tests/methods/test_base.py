@@ -3,11 +3,12 @@
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
+from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
+from tests import problems
 
 import gssl
 from gssl.graph import nearest_rows
-from gssl.operators import NormalizedAdjacency
 
 LOCAL = {
     "sgc": gssl.EmbeddingClassifier(gssl.SGC()),
@@ -16,6 +17,8 @@ LOCAL = {
     "ppr": gssl.EmbeddingClassifier(gssl.PPR(depth=5)),
     "g2cn": gssl.EmbeddingClassifier(gssl.G2CN(depth=2, mix=0.3)),
     "unsharp": gssl.EmbeddingClassifier(gssl.GGCM(depth=4, igc_beta=0.0)),
+    "hop": gssl.EmbeddingClassifier(gssl.HopFilter(depth=2)),
+    "high-pass": gssl.EmbeddingClassifier(gssl.HopFilter(depth=2, operator="high")),
     "own-head": gssl.EmbeddingClassifier(gssl.SGC(), head=LogisticRegression()),
     "no-graph": gssl.EmbeddingClassifier(gssl.NoGraph()),
     "manifold": gssl.ManifoldRegularization(),
@@ -53,20 +56,6 @@ def town(request):
     return X / X.sum(axis=1, keepdims=True), csr_array(A + A.T), y
 
 
-@pytest.fixture
-def passes(monkeypatch):
-    """Record rows and links of every pass over a graph."""
-    seen = []
-    parts = NormalizedAdjacency.parts
-
-    def noting(A_hat, width):
-        seen.append((len(A_hat.scale), len(A_hat.indices)))
-        return parts(A_hat, width)
-
-    monkeypatch.setattr(NormalizedAdjacency, "parts", noting)
-    return seen
-
-
 def fit(model, town):
     X, A, y = town
     return model.fit(X[:N], y, adjacency=A[:N, :N])
@@ -87,7 +76,7 @@ def test_a_few_nodes_are_predicted_as_by_the_whole_graph(town, name):
 
 
 @pytest.mark.parametrize("name", LOCAL)
-def test_and_from_sparse_features(town, name):
+def test_a_few_nodes_are_predicted_from_sparse_features(town, name):
     X, A, y = town
     model = LOCAL[name].fit(csr_array(X[:N]), y, adjacency=A[:N, :N])
     P = model.predict_proba(csr_array(X), adjacency=A)
@@ -105,29 +94,30 @@ def test_only_their_surroundings_are_touched(town, passes, name, hops):
     passes.clear()
     model.predict(X, adjacency=A, nodes=[N + 2])
     assert len(passes) >= hops
-    assert {rows for rows, _ in passes} == {1 + hops * (hops + 1) // 2}
+    assert {rows for rows, _, _ in passes} == {1 + hops * (hops + 1) // 2}
     # links of the nodes within K − 1 hops, at most four each
-    assert max(links for _, links in passes) <= 4 * (1 + (hops - 1) * hops // 2)
+    assert max(links for _, links, _ in passes) <= 4 * (1 + (hops - 1) * hops // 2)
     passes.clear()
     model.predict(X, adjacency=A)
-    assert {rows for rows, _ in passes} == {N + NEW}
+    assert {rows for rows, _, _ in passes} == {N + NEW}
 
 
-@pytest.mark.parametrize("name", ["ggc", "ggcm"])
-def test_what_all_nodes_have_a_part_in_takes_them_all(town, passes, name):
+@pytest.mark.parametrize(
+    ("model", "node"),
+    [
+        (GLOBAL["ggc"], N),
+        (GLOBAL["ggcm"], N),
+        # 25 hops around the middle are most of the graph
+        (gssl.EmbeddingClassifier(gssl.SGC(depth=25)), 465),
+    ],
+    ids=["ggc", "ggcm", "deep"],
+)
+def test_a_node_that_depends_on_most_others_is_predicted_in_the_whole_graph(town, passes, model, node):
     X, A, _ = town
-    model = fit(GLOBAL[name], town)
+    model = fit(model, town)
     passes.clear()
-    model.predict(X, adjacency=A, nodes=[N])
-    assert {rows for rows, _ in passes} == {N + NEW}
-
-
-def test_surroundings_that_are_most_of_the_graph_are_not_cut_out(town, passes):
-    X, A, _ = town
-    model = fit(gssl.EmbeddingClassifier(gssl.SGC(depth=25)), town)
-    passes.clear()
-    model.predict(X, adjacency=A, nodes=[465])
-    assert {rows for rows, _ in passes} == {N + NEW}
+    model.predict(X, adjacency=A, nodes=[node])
+    assert {rows for rows, _, _ in passes} == {N + NEW}
 
 
 def test_a_feature_out_of_sight_is_not_out_of_reach():
@@ -174,7 +164,7 @@ def test_nodes_that_are_none_are_refused(problem, nodes, message):
 @pytest.fixture
 def grown(problem):
     """Three new nodes, each linked to four nodes of one ring and with features like theirs."""
-    grown = problem.grown(3, problem.X[[4, 16, 28]] + 0.01)
+    grown = problems.grown(problem, 3, problem.X[[4, 16, 28]] + 0.01)
     for node, start in zip((36, 37, 38), (0, 12, 24), strict=True):
         grown.A[node, start : start + 4] = grown.A[start : start + 4, node] = 1
     return grown
@@ -189,25 +179,26 @@ def test_a_grown_graph(classifier, problem, grown):
     np.testing.assert_array_equal(classifier.predict(grown.X, adjacency=grown.A), expected)
 
 
-@pytest.mark.parametrize("method", [gssl.LabelPropagation, gssl.LabelSpreading])
-def test_a_grown_graph_is_propagated_like_in_fit(problem, grown, method):
-    model = method(tol=1e-10).fit(problem.X, problem.y, adjacency=problem.A)
-    refitted = method(tol=1e-10).fit(None, grown.y, adjacency=grown.A)
-    np.testing.assert_array_equal(model.predict_proba(None, adjacency=grown.A), refitted.label_distributions_)
+@pytest.mark.parametrize(
+    "model",
+    [
+        gssl.LabelPropagation(tol=1e-10),
+        gssl.LabelSpreading(tol=1e-10),
+        gssl.CorrectAndSmooth(),
+        gssl.CorrectAndSmooth(scale="auto"),
+    ],
+    ids=str,
+)
+def test_what_knows_nodes_predicts_a_grown_graph_as_a_fit_to_it_and_refuses_a_part(problem, grown, model):
+    """A fit to the grown graph has the same labels."""
+    X, A = problem.X, problem.A
+    refitted = clone(model).fit(grown.X, grown.y, adjacency=grown.A)
+    model = clone(model).fit(X, problem.y, adjacency=A)
+    P = model.predict_proba(grown.X, adjacency=grown.A)
+    np.testing.assert_array_equal(P, refitted.label_distributions_)
     np.testing.assert_array_equal(model.predict(grown.X, adjacency=grown.A), refitted.transduction_)
-
-
-@pytest.mark.parametrize("method", [gssl.LabelPropagation, gssl.LabelSpreading])
-def test_a_shrunk_graph_cannot_be_propagated(problem, method):
-    model = method().fit(None, problem.y, adjacency=problem.A)
     with pytest.raises(ValueError, match=r"begin with the 36 nodes of fit.* only 30 nodes"):
-        model.predict(None, adjacency=problem.A[:30, :30])
-
-
-def test_a_model_fitted_with_a_graph_needs_one_to_predict(classifier_by_graph, problem):
-    classifier_by_graph.fit(problem.X, problem.y, adjacency=problem.A)
-    with pytest.raises(ValueError, match=r"was fitted with a graph: pass adjacency="):
-        classifier_by_graph.predict(problem.X)
+        model.predict(X[:30], adjacency=A[:30, :30])
 
 
 def test_a_model_fitted_without_a_graph_takes_the_mean_of_nearest_nodes(classifier_by_graph, problem):
@@ -224,7 +215,7 @@ def test_a_model_fitted_without_a_graph_takes_the_mean_of_nearest_nodes(classifi
 
 def test_refitting_with_a_graph_forgets_the_features(classifier_by_graph, problem):
     classifier_by_graph.fit(problem.X, problem.y).fit(problem.X, problem.y, adjacency=problem.A)
-    with pytest.raises(ValueError, match="was fitted with a graph"):
+    with pytest.raises(ValueError, match="was fitted with a graph: pass adjacency="):
         classifier_by_graph.predict(problem.X)
 
 
@@ -243,6 +234,8 @@ def test_propagation_needs_no_features_where_there_is_a_graph(problem, method):
     with_features = method().fit(problem.X, problem.y, adjacency=problem.A)
     without = method().fit(None, problem.y, adjacency=problem.A)
     np.testing.assert_array_equal(with_features.label_distributions_, without.label_distributions_)
+    P = without.predict_proba(None, adjacency=problem.A)
+    np.testing.assert_array_equal(P, without.label_distributions_)
     with pytest.raises(ValueError, match="X"):
         method().fit(None, problem.y)
 
@@ -273,12 +266,6 @@ def test_ogc_repeats_its_steps_on_a_grown_graph(problem, grown):
     inside = (P > 0).all(axis=1)
     assert inside.any()
     np.testing.assert_allclose(P[inside], (Z + (1 - Z.sum(axis=1, keepdims=True)) / 3)[inside], atol=1e-12)
-
-
-def test_another_number_of_features_is_an_error(classifier, problem):
-    classifier.fit(problem.X, problem.y, adjacency=problem.A)
-    with pytest.raises(ValueError, match="5 features"):
-        classifier.predict(problem.X[:, :5], adjacency=problem.A)
 
 
 def test_score_counts_labelled_nodes_only(problem, classifier):

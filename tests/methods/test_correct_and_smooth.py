@@ -6,6 +6,7 @@ from scipy.sparse import csr_array
 from sklearn.linear_model import LogisticRegression
 from sklearn.neural_network import MLPClassifier
 from sklearn.svm import LinearSVC
+from tests.problems import grown
 
 import gssl
 from gssl.methods.labels import nearest_distribution
@@ -77,34 +78,20 @@ def test_smoothing_alone_is_a_closed_form(random_problem, start):
 
 
 def test_an_isolated_node_keeps_what_the_base_says(problem):
-    grown = problem.grown(1, problem.X[13:14])
+    more = grown(problem, 1, problem.X[13:14])
     for scale in ("auto", 1.0):
-        model = gssl.CorrectAndSmooth(scale=scale).fit(grown.X, grown.y, adjacency=grown.A)
-        np.testing.assert_allclose(model.label_distributions_[36], model.base_.predict_proba(grown.X)[36])
+        model = gssl.CorrectAndSmooth(scale=scale).fit(more.X, more.y, adjacency=more.A)
+        np.testing.assert_allclose(model.label_distributions_[36], model.base_.predict_proba(more.X)[36])
         np.testing.assert_array_equal(model.informed_, True)
         np.testing.assert_array_equal(model.reached_, np.arange(37) < 36)
 
 
 def test_a_neighbour_informs_a_node_without_features(problem):
-    grown = problem.grown(1)
-    grown.A[30, 36] = grown.A[36, 30] = 1
-    model = gssl.CorrectAndSmooth().fit(grown.X, grown.y, adjacency=grown.A)
+    more = grown(problem, 1)
+    more.A[30, 36] = more.A[36, 30] = 1
+    model = gssl.CorrectAndSmooth().fit(more.X, more.y, adjacency=more.A)
     assert model.informed_.all()
     assert model.transduction_[36] == 2
-
-
-@pytest.mark.parametrize("scale", ["auto", 1.0])
-def test_a_grown_graph_is_treated_like_in_fit(problem, scale):
-    """Prediction gives the same result as a fit to the grown graph, because the labels are the same."""
-    grown = problem.grown(2, problem.X[[4, 28]])
-    grown.A[36, :3] = grown.A[:3, 36] = grown.A[37, 26:29] = grown.A[26:29, 37] = 1
-    model = gssl.CorrectAndSmooth(scale=scale).fit(problem.X, problem.y, adjacency=problem.A)
-    refitted = gssl.CorrectAndSmooth(scale=scale).fit(grown.X, grown.y, adjacency=grown.A)
-    np.testing.assert_array_equal(
-        model.predict_proba(grown.X, adjacency=grown.A), refitted.label_distributions_
-    )
-    with pytest.raises(ValueError, match=r"begin with the 36 nodes of fit.* only 30 nodes"):
-        model.predict(problem.X[:30], adjacency=problem.A[:30, :30])
 
 
 def test_any_classifier_with_probabilities_is_a_base(problem):
@@ -118,9 +105,3 @@ def test_any_classifier_with_probabilities_is_a_base(problem):
 def test_other_bases_are_refused(problem, part):
     with pytest.raises(ValueError, match="base must be a classifier with predict_proba"):
         gssl.CorrectAndSmooth(part).fit(problem.X, problem.y, adjacency=problem.A)
-
-
-@pytest.mark.parametrize("settings", [{"scale": "fdiff"}, {"scale": -1.0}, {"alpha_smooth": 2}, {"depth": 0}])
-def test_parameters_out_of_range_are_named(problem, settings):
-    with pytest.raises(ValueError, match=f"{next(iter(settings))} must be"):
-        gssl.CorrectAndSmooth(**settings).fit(problem.X, problem.y, adjacency=problem.A)

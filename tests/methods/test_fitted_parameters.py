@@ -3,6 +3,9 @@
 import numpy as np
 import pytest
 from sklearn.base import clone
+from tests import estimators
+from tests.estimators import EMBEDDERS, HEADS
+from tests.problems import grown
 
 import gssl
 
@@ -53,19 +56,12 @@ OTHERS = {
     "tol": 0.5,
     "weight_decay": 0.1,
 }
-EMBEDDERS = [name for name in gssl.methods.__all__ if hasattr(getattr(gssl, name), "fit_transform")]
-HEADS = [name for name in gssl.methods.__all__ if name.endswith("Head")]
-CLASSIFIERS = {
-    **{
-        name: getattr(gssl, name)()
-        for name in gssl.methods.__all__
-        if name not in (*EMBEDDERS, *HEADS, "EmbeddingClassifier")
-    },
-    "OGC": gssl.OGC(random_state=0),
-    **{f"{name} and head": gssl.EmbeddingClassifier(getattr(gssl, name)()) for name in EMBEDDERS},
-    "AutoClassifier": gssl.AutoClassifier(depth=4),
-    "CalibratedClassifier": gssl.CalibratedClassifier(gssl.OGC(random_state=0)),
-}
+CLASSIFIERS = (
+    estimators.CLASSIFIERS
+    | estimators.COMPOSED
+    | {f"{name} and head": gssl.EmbeddingClassifier(model) for name, model in EMBEDDERS.items()}
+    | {"calibrated OGC": gssl.CalibratedClassifier(gssl.OGC(random_state=0))}
+)
 
 
 def set_all(model):
@@ -95,7 +91,7 @@ def check_that_setting_changes_nothing(model, predict, path):
 @pytest.mark.parametrize("graph", ["grown", "new"])
 def test_parameters_set_after_fit_do_not_change_predictions(problem, tmp_path, name, graph):
     model = clone(CLASSIFIERS[name]).fit(problem.X, problem.y, adjacency=problem.A)
-    other = problem.grown(3, np.full((3, problem.X.shape[1]), 0.2))
+    other = grown(problem, 3, np.full((3, problem.X.shape[1]), 0.2))
     other.A[36, [0, 1]] = other.A[[0, 1], 36] = other.A[37, 36] = other.A[36, 37] = 1
     if graph == "new":
         order = np.random.default_rng(0).permutation(len(other.A))
@@ -113,8 +109,8 @@ def test_parameters_set_after_fit_do_not_change_predictions(problem, tmp_path, n
 
 @pytest.mark.parametrize("name", EMBEDDERS)
 def test_parameters_set_after_fit_do_not_change_embeddings_of_other_graphs(problem, tmp_path, name):
-    model = getattr(gssl, name)().fit(problem.X, adjacency=problem.A)
-    other = problem.grown(1)
+    model = clone(EMBEDDERS[name]).fit(problem.X, adjacency=problem.A)
+    other = grown(problem, 1)
 
     def predict(model):
         return model.transform(other.X, adjacency=other.A)
@@ -124,7 +120,7 @@ def test_parameters_set_after_fit_do_not_change_embeddings_of_other_graphs(probl
 
 @pytest.mark.parametrize("name", HEADS)
 def test_parameters_set_after_fit_do_not_change_a_head(problem, tmp_path, name):
-    model = getattr(gssl, name)().fit(problem.X, problem.truth)
+    model = clone(HEADS[name]).fit(problem.X, problem.truth)
     check_that_setting_changes_nothing(model, lambda model: model.predict_proba(problem.X), tmp_path / "m")
 
 

@@ -22,6 +22,8 @@ EMBEDDERS = [
     gssl.GGCM(depth=6, beta=0.9, decay=0.95, igc_decay=0.7),
     gssl.GGCM(depth=4, negatives=3, random_state=0),
     gssl.GGC(depth=4, negatives=3, random_state=None),
+    gssl.HopFilter(depth=2),
+    gssl.HopFilter(depth=2, operator="high"),
 ]
 
 

@@ -5,6 +5,7 @@ import pytest
 from scipy.sparse import csr_array
 from sklearn.linear_model import LogisticRegression
 from tests.methods.dense import assert_depths, dense_A_hat
+from tests.problems import grown
 
 import gssl
 
@@ -43,11 +44,11 @@ def test_the_graph_is_ignored_and_none_is_built(problem, sparse, monkeypatch):
 
 def test_a_neighbour_brings_no_features(problem):
     """Node 36 is linked to node 0 but has no features, so nothing is known about it."""
-    grown = problem.grown(1)
-    grown.A[0, 36] = grown.A[36, 0] = 1
+    more = grown(problem, 1)
+    more.A[0, 36] = more.A[36, 0] = 1
     model = gssl.EmbeddingClassifier(gssl.NoGraph())
     with pytest.warns(gssl.GraphWarning, match="nothing is known about 1 node:"):
-        model.fit(grown.X, grown.y, adjacency=grown.A)
+        model.fit(more.X, more.y, adjacency=more.A)
     assert model.reached_.all()
     np.testing.assert_array_equal(model.informed_, np.arange(37) < 36)
     np.testing.assert_allclose(model.label_distributions_[36], 1 / 3)

@@ -9,7 +9,6 @@ from scipy.sparse import csr_array
 import gssl
 from gssl.datasets import draw_split, make_block_graph
 from gssl.methods import embedding_classifier, graph_model, ogc
-from gssl.operators import NormalizedAdjacency
 
 EMBEDDERS = [
     gssl.SGC(),
@@ -43,20 +42,6 @@ def labels(data):
     return some(0, 5), some(0, 9), some(1, 9)
 
 
-@pytest.fixture
-def columns(monkeypatch):
-    """Record the number of columns of every pass over the graph."""
-    seen = []
-    parts = NormalizedAdjacency.parts
-
-    def noting(A_hat, width):
-        seen.append(width)
-        return parts(A_hat, width)
-
-    monkeypatch.setattr(NormalizedAdjacency, "parts", noting)
-    return seen
-
-
 def always(monkeypatch, kind, pays):
     monkeypatch.setattr(kind, "_label_space_pays", lambda *_: pays)
 
@@ -77,29 +62,20 @@ def test_a_head_is_what_a_fit_would_give(data, labels, embedder, head, in_label_
         np.testing.assert_array_equal(model.predict(X, adjacency=A), fresh.predict(X, adjacency=A))
 
 
-def test_only_new_labels_and_classes_are_propagated(data, labels, columns, monkeypatch):
-    always(monkeypatch, embedding_classifier.EmbeddingClassifier, True)
-    model = gssl.EmbeddingClassifier(gssl.SGC(depth=3)).fit(
-        data.features, labels[0], adjacency=data.adjacency
-    )
-    columns.clear()
+@pytest.mark.parametrize("in_label_space", [True, False])
+def test_only_new_labels_and_classes_are_propagated(data, labels, passes, monkeypatch, in_label_space):
+    always(monkeypatch, embedding_classifier.EmbeddingClassifier, in_label_space)
+    model = gssl.EmbeddingClassifier(gssl.SGC(depth=3))
+    model.fit(data.features, labels[0], adjacency=data.adjacency)
+    assert (60 in [width for *_, width in passes]) is not in_label_space
+    passes.clear()
     model.update_labels(labels[1])
-    # 16 new rows, whose first hop is sparse, and 4 classes
-    assert sum(columns) <= 3 * (16 + 4)
-    columns.clear()
-    model.update_labels(labels[2])
-    assert columns == [4, 4, 4]
-
-
-def test_embeddings_that_are_there_are_not_computed_again(data, labels, columns, monkeypatch):
-    always(monkeypatch, embedding_classifier.EmbeddingClassifier, False)
-    model = gssl.EmbeddingClassifier(gssl.SGC(depth=3)).fit(
-        data.features, labels[0], adjacency=data.adjacency
-    )
-    assert 60 in columns
-    columns.clear()
-    model.update_labels(labels[1])
-    assert columns == [4, 4, 4]
+    if in_label_space:
+        # 16 new rows, whose first hop is sparse, and 4 classes
+        assert sum(width for *_, width in passes) <= 3 * (16 + 4)
+        passes.clear()
+        model.update_labels(labels[2])
+    assert [width for *_, width in passes] == [4, 4, 4]
 
 
 @pytest.mark.parametrize("in_label_space", [True, False])

@@ -37,10 +37,6 @@ def test_the_operator_is_the_normalised_graph(A, S):
     np.testing.assert_allclose(S.toarray(), S.toarray().T, rtol=1e-12)
 
 
-def test_its_eigenvalues_do_not_exceed_one(S):
-    assert np.linalg.eigvalsh(S.toarray()).max() == pytest.approx(1.0, abs=1e-6)
-
-
 @pytest.mark.parametrize("omega", [0.01, 1.0, 99.0, 999.0])
 def test_a_field_is_that_of_dense_algebra(A, S, U, omega):
     L = np.arange(9) % 3 == 1
@@ -59,32 +55,15 @@ def test_several_fields_have_their_own_known_nodes_and_reach(A, S, U):
         np.testing.assert_allclose(found[:, [k]], alone, rtol=1e-6, atol=1e-9)
 
 
-def test_known_values_are_kept(S, U):
+def test_known_values_are_kept_and_nodes_that_none_reaches_get_zero(S, U):
     found = field_mean(S, U, KNOWN, OMEGA)
     np.testing.assert_array_equal(found[KNOWN], U[KNOWN])
-
-
-def test_values_of_unknown_nodes_do_not_matter(S, U):
-    spoiled = np.where(KNOWN, U, np.nan)
-    np.testing.assert_array_equal(field_mean(S, spoiled, KNOWN, OMEGA), field_mean(S, U, KNOWN, OMEGA))
-
-
-def test_isolated_and_unreached_nodes_get_zero(S, U):
-    found = field_mean(S, U, KNOWN, OMEGA)
     assert found[3, 0] == found[8, 0] == found[8, 1] == 0.0
     # only the isolated node 8 is known
     assert not found[:8, 2].any()
-
-
-def test_nothing_known_gives_nothing(S, U):
     assert not field_mean(S, U, np.zeros((9, 4), dtype=bool), 1.0).any()
-
-
-def test_a_field_is_linear_in_its_values(S, U):
-    L = np.tile((np.arange(9) % 2 == 0)[:, None], 3)
-    values = np.column_stack([U[:, 0], U[:, 1], 2.0 * U[:, 0] - 3.0 * U[:, 1]]).astype(np.float64)
-    first, second, both = field_mean(S, values, L, 9.0).T
-    np.testing.assert_allclose(both, 2.0 * first - 3.0 * second, atol=1e-6)
+    # values of unknown nodes do not matter
+    np.testing.assert_array_equal(field_mean(S, np.where(KNOWN, U, np.nan), KNOWN, OMEGA), found)
 
 
 def test_a_longer_reach_comes_nearer_to_a_value_that_all_known_nodes_share():

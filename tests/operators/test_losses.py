@@ -28,12 +28,6 @@ def test_smoothing_loss_is_the_trace_of_the_normalized_laplacian(A, U, rtol):
     assert smoothing_loss(normalized_adjacency(csr_array(A)), U) == pytest.approx(expected, rel=rtol)
 
 
-def test_smoothing_loss_is_a_sum_over_pairs(A, U, rtol):
-    V = U.astype(np.float64) / np.sqrt(A.sum(axis=1, dtype=np.float64) + 1)[:, None]
-    expected = sum(A[i, j] * np.sum((V[i] - V[j]) ** 2) for i in range(9) for j in range(i))
-    assert smoothing_loss(normalized_adjacency(csr_array(A)), U) == pytest.approx(expected, rel=rtol)
-
-
 def test_smoothing_loss_of_negatives_is_the_trace_of_theorem_4(A, U, rtol):
     N = np.ones((9, 9)) - np.eye(9) - (A > 0)
     D_tilde = 2 * np.eye(9) + np.diag(N.sum(axis=1))

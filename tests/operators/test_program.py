@@ -87,6 +87,7 @@ def drawn(request):
 def test_random_programs_and_their_transposes_are_dense_algebra(drawn):
     rng, program, filters, F = drawn
     X = rng.normal(size=(N, 3))
+    X.flags.writeable = False  # features are left as they are
     np.testing.assert_allclose(program.run(X, filters), F @ X, atol=1e-9)
     np.testing.assert_allclose(program.run(csr_array(X * (X > 0)), filters), F @ (X * (X > 0)), atol=1e-9)
     np.testing.assert_allclose(program.transpose().run(X, filters), F.T @ X, atol=1e-9)
@@ -153,15 +154,6 @@ def test_the_cost_counts_passes_over_the_links_and_steps_over_the_nodes():
     assert restarts.cost(n=10, links=100, width=1) == 2 * 100 + 2 * 10
     assert restarts.transpose().cost(n=10, links=100, width=1) == 2 * 100 + 2 * 10
     assert Program([Step(keep, smooth, graph=k) for k in range(3)]).cost(n=10, links=100, width=1) == 330
-
-
-def test_the_features_are_left_as_they_are(drawn):
-    rng, program, filters, _ = drawn
-    X = rng.normal(size=(N, 2))
-    kept = X.copy()
-    program.run(X, filters)
-    program.transpose().run(X, filters)
-    np.testing.assert_array_equal(X, kept)
 
 
 def test_each_step_may_push_apart_on_a_graph_of_its_own():

@@ -11,6 +11,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
+from tests.problems import random_graph
 from threadpoolctl import threadpool_info
 
 from gssl.operators import normalized_adjacency, set_threads, small_algebra
@@ -66,15 +67,8 @@ def test_a_pass_keeps_nothing_of_its_task_in_the_queue_of_a_busy_pool(monkeypatc
         wait(waiting)
 
 
-def random_graph(n):
-    """A weighted graph with about n² / 20 links."""
-    rng = np.random.default_rng(0)
-    upper = np.triu(np.where(rng.random((n, n)) < 0.05, 5 * rng.random((n, n)), 0.0), k=1)
-    return csr_array(upper + upper.T)
-
-
 def test_concurrent_callers_get_their_own_results(two_threads):
-    A_hat = normalized_adjacency(random_graph(1500))
+    A_hat = normalized_adjacency(csr_array(random_graph(1500, 0.05, weighted=True)))
     inputs = [np.random.default_rng(seed).random((1500, 64)) for seed in range(8)]
     expected = [A_hat @ U for U in inputs]
     results = [None] * 8

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 from sklearn.base import clone
+from tests import estimators
 
 import gssl
 
@@ -12,18 +13,11 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"),
 ]
 
-CLASSIFIERS = {
-    "ogc": gssl.OGC(random_state=0),
-    "logistic": gssl.EmbeddingClassifier(gssl.GGCM(depth=4), head="logistic"),
-    "ridge": gssl.EmbeddingClassifier(gssl.G2CN(depth=2), head="ridge"),
-    "adam": gssl.EmbeddingClassifier(gssl.NDLS(depth=4), head="adam", random_state=0),
-    "manifold": gssl.ManifoldRegularization(),
-    "correct-and-smooth": gssl.CorrectAndSmooth(),
-    "correct-and-smooth-auto": gssl.CorrectAndSmooth(scale="auto"),
+CLASSIFIERS = estimators.CLASSIFIERS | {
+    "high-pass": gssl.EmbeddingClassifier(gssl.G2CN(depth=2), head="ridge"),
+    "local depths": gssl.EmbeddingClassifier(gssl.NDLS(depth=4), head="adam", random_state=0),
     "propagation": gssl.LabelPropagation(max_iter=500),
-    "class-mass": gssl.LabelPropagation(max_iter=500, class_mass=True),
-    "spreading": gssl.LabelSpreading(),
-    "auto": gssl.AutoClassifier(depth=2),
+    "auto": estimators.COMPOSED["auto"],
 }
 
 

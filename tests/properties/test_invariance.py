@@ -5,38 +5,14 @@ import pytest
 from hypothesis import strategies as st
 from scipy.sparse import coo_array
 from sklearn.base import clone
-
-import gssl
+from tests.estimators import CLASSIFIERS, COMPOSED, EMBEDDERS
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::gssl.graph.GraphWarning"),
     pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"),
 ]
 
-# iterations with a tolerance get a tight one, so that rounding does not stop them early
-CLASSIFIERS = {
-    "ogc": gssl.OGC(max_iter=8, agreement=1.0, random_state=0),
-    "ogc-cross-entropy": gssl.OGC(loss="cross_entropy", max_iter=8, agreement=1.0, random_state=0),
-    "logistic": gssl.EmbeddingClassifier(gssl.GGCM(depth=3), head=gssl.LogisticHead(tol=1e-9)),
-    "ridge": gssl.EmbeddingClassifier(gssl.PPR(depth=3), head="ridge"),
-    "adam": gssl.EmbeddingClassifier(gssl.SSGC(depth=3), head=gssl.AdamHead(epochs=20, random_state=0)),
-    "no-graph": gssl.EmbeddingClassifier(gssl.NoGraph(), head="ridge"),
-    "manifold": gssl.ManifoldRegularization(gamma_intrinsic=0.1, tol=1e-12),
-    "correct-and-smooth": gssl.CorrectAndSmooth(gssl.LogisticHead(tol=1e-9)),
-    "correct-and-smooth-auto": gssl.CorrectAndSmooth(gssl.RidgeHead(), scale="auto"),
-    "propagation": gssl.LabelPropagation(tol=1e-12),
-    "spreading": gssl.LabelSpreading(tol=1e-10),
-}
-AUTO = {"auto": gssl.AutoClassifier(depth=2)}
-EMBEDDERS = {
-    "sgc": gssl.SGC(depth=3),
-    "ssgc": gssl.SSGC(depth=3),
-    "ppr": gssl.PPR(depth=3),
-    "g2cn": gssl.G2CN(depth=2),
-    "ndls": gssl.NDLS(depth=6, epsilon=0.2),
-    "ggc": gssl.GGC(depth=3),
-    "ggcm": gssl.GGCM(depth=3),
-}
+AUTO = {"auto": COMPOSED["auto"]}
 # the initial predictor is drawn class by class
 DRAWN = {"ogc", "ogc-cross-entropy", "adam"}
 # results depend only on scalar products of rows, or not on features at all
@@ -124,22 +100,6 @@ def test_filters_are_linear(for_all, random_problems, name):
     for_all(random_problems(), check)
 
 
-@pytest.mark.parametrize("name", EMBEDDERS)
-def test_transposed_filters_are_transposed(for_all, random_problems, name):
-    """⟨E, f(X)⟩ = ⟨fᵀ(E), X⟩, which is used to embed rows in label space."""
-
-    def check(problem):
-        rng, model = np.random.default_rng(0), EMBEDDERS[name]
-        E = rng.random(problem.X.shape) * (rng.random(problem.X.shape) < 0.3)
-        filters = model._filters(gssl.graph.check_adjacency(problem.A), np.float64)
-        forth = np.vdot(E, model._apply(problem.X, filters))
-        transposed = filters.program.transpose().run(coo_array(E).tocsr(), filters.matrices)
-        back = np.vdot(transposed, problem.X)
-        assert back == pytest.approx(forth, rel=1e-11, abs=1e-11)
-
-    for_all(random_problems(), check)
-
-
 @pytest.mark.parametrize("name", [*UNITLESS, "auto"])
 def test_the_unit_of_features_changes_no_bit(for_all, random_problems, name):
     """Powers of two are exact, so only a constant with a unit could make a difference."""
@@ -188,7 +148,8 @@ def test_single_precision_says_the_same(for_all, random_problems, name):
     for_all(random_problems(decades=1), check)
 
 
-@pytest.mark.parametrize("name", ["sgc", "ssgc", "ppr", "g2cn", "ndls"])
+# negatives link all components
+@pytest.mark.parametrize("name", sorted(EMBEDDERS.keys() - {"ggc", "ggcm"}))
 def test_components_do_not_know_of_each_other(for_all, random_problems, name):
     def check(pair):
         left, right = pair

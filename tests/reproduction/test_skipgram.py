@@ -9,6 +9,7 @@ import pytest
 from scipy.sparse import csr_array
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
+from tests.problems import grown
 
 import gssl
 from reproduction import skipgram
@@ -102,10 +103,10 @@ print(hashlib.sha256(U.tobytes()).hexdigest())
 
 def test_nodes_that_no_walk_links_to_a_label_are_uniform(embedder, problem):
     """Node 36 is isolated; 37 and 38 are linked only to each other."""
-    grown = problem.grown(3)
-    grown.A[37, 38] = grown.A[38, 37] = 1
+    more = grown(problem, 3)
+    more.A[37, 38] = more.A[38, 37] = 1
     with pytest.warns(gssl.GraphWarning, match="nothing is known about 3 nodes"):
-        model = classifier(embedder).fit(None, grown.y, adjacency=grown.A)
+        model = classifier(embedder).fit(None, more.y, adjacency=more.A)
     np.testing.assert_array_equal(model.embedding_[36], np.zeros(16))
     assert np.isfinite(model.embedding_).all()
     assert np.abs(model.embedding_[37:]).min(axis=1).max() > 0
@@ -114,10 +115,10 @@ def test_nodes_that_no_walk_links_to_a_label_are_uniform(embedder, problem):
 
 
 def test_an_isolated_node_with_a_label_spoils_nothing(embedder, problem):
-    grown = problem.grown(1)
-    grown.y[36] = 0
+    more = grown(problem, 1)
+    more.y[36] = 0
     with pytest.warns(gssl.GraphWarning, match="nothing is known about 1 node"):
-        model = classifier(embedder).fit(None, grown.y, adjacency=grown.A)
+        model = classifier(embedder).fit(None, more.y, adjacency=more.A)
     np.testing.assert_array_equal(model.transduction_[:36], problem.truth)
     np.testing.assert_allclose(model.label_distributions_[36], 1 / 3, rtol=1e-6)
 
@@ -129,9 +130,9 @@ def test_the_graph_of_fit_is_embedded_again_and_any_other_refused(embedder, prob
     )
     alone = embedder.fit(None, adjacency=problem.A)
     np.testing.assert_array_equal(alone.transform(None, adjacency=problem.A), alone.embedding_)
-    grown = problem.grown(1)
+    more = grown(problem, 1)
     reweighted = problem.A * (1 + np.eye(36)[0] + np.eye(36)[0][:, None])
-    for A in (grown.A, problem.A[:30, :30], reweighted):
+    for A in (more.A, problem.A[:30, :30], reweighted):
         X = np.zeros((len(A), 6))
         with pytest.raises(
             ValueError, match=r"embeds only the graph of its fit, because nodes are learnt from walks"

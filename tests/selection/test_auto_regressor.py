@@ -1,33 +1,17 @@
 """AutoRegressor's public behaviour: numbers, intervals, explanations and errors."""
 
 import copy
-import pickle
 import re
 
 import numpy as np
 import pandas as pd
 import pytest
 from scipy.sparse import csr_array
-from sklearn.base import clone
 from sklearn.metrics import r2_score
+from tests.problems import near_places
 from threadpoolctl import threadpool_limits
 
 import gssl
-
-
-def draw(seed=0, n=200):
-    """Return features, the graph of near places, numbers of all nodes, and which are known.
-
-    A number depends on own features, on those of neighbours, and on the place.
-    """
-    rng = np.random.default_rng(seed)
-    place, X = rng.random((n, 2)), rng.normal(size=(n, 5))
-    distance = np.linalg.norm(place[:, None] - place, axis=2)
-    A = ((distance < np.sqrt(8 / (n * np.pi))) & (distance > 0)).astype(float)
-    near = A @ X / np.maximum(A.sum(axis=1), 1)[:, None]
-    field = np.sin(4 * place[:, 0]) + np.cos(3 * place[:, 1])
-    y = X[:, 0] + 2 * near[:, 1] + 1.5 * field + 0.3 * rng.normal(size=n)
-    return X, A, y, rng.random(n) < 0.5
 
 
 def fit(X, y, known, A, depth=4, **options):
@@ -52,7 +36,11 @@ def grow(A, links):
 
 @pytest.fixture(scope="module")
 def drawn():
-    return draw()
+    drawn = near_places()
+    # what is given is never changed
+    for each in drawn:
+        each.setflags(write=False)
+    return drawn
 
 
 @pytest.fixture(scope="module")
@@ -71,7 +59,7 @@ def parts(fitted):
 
 @pytest.mark.parametrize("seed", range(3))
 def test_it_is_better_than_features_alone_and_knows_how_good_it_is(seed):
-    X, A, y, known = draw(seed)
+    X, A, y, known = near_places(seed)
     model, new = fit(X, y, known, A), ~known
     found = r2_score(y[new], model.transduction_[new])
     assert found > 0.7
@@ -86,7 +74,7 @@ def test_it_is_better_than_features_alone_and_knows_how_good_it_is(seed):
 def test_an_interval_holds_the_share_that_was_asked_for():
     shares = []
     for seed in range(3):
-        X, A, y, known = draw(seed)
+        X, A, y, known = near_places(seed)
         low, high = fit(X, y, known, A, depth=2, interval=0.6).intervals_.T
         shares.append(((low <= y) & (y <= high))[~known].mean())
     assert 0.5 < np.mean(shares) < 0.7
@@ -101,13 +89,6 @@ def test_noise_is_not_said_to_be_explained(drawn):
     assert "The graph adds" not in model.explain_
 
 
-def test_held_out_predictions_are_those_of_known_nodes(drawn, fitted):
-    _, _, y, known = drawn
-    np.testing.assert_array_equal(fitted.held_out_, fitted.transduction_[known])
-    assert np.abs(fitted.held_out_ - y[known]).min() > 0
-    assert fitted.held_out_.shape == (known.sum(),)
-
-
 def test_a_prediction_of_a_known_node_hardly_depends_on_its_own_number(drawn, fitted):
     """Its number shapes the choice and the scale of all models, but not its own prediction."""
     X, A, y, known = drawn
@@ -120,6 +101,8 @@ def test_a_prediction_of_a_known_node_hardly_depends_on_its_own_number(drawn, fi
 
 def test_the_explanation_counts_what_is_kept(drawn, fitted):
     _, _, y, known = drawn
+    np.testing.assert_array_equal(fitted.held_out_, fitted.transduction_[known])
+    assert np.abs(fitted.held_out_ - y[known]).min() > 0
     score, _, count = re.match(r"R² (\S+) ± (\S+) on (\d+) hidden numbers", fitted.explain_).groups()
     assert float(score) == pytest.approx(r2_score(y[known], fitted.held_out_), abs=0.005)
     assert int(count) == known.sum()
@@ -178,23 +161,6 @@ def test_with_logarithms_asked_for_predictions_are_positive(drawn):
     assert model.predict(X, adjacency=A).min() > 0
 
 
-@pytest.mark.parametrize("features", [True, False])
-def test_the_order_of_nodes_does_not_matter(drawn, fitted, features):
-    X, A, y, known = drawn
-    X = X if features else None
-    plain = fitted if features else fit(X, y, known, A)
-    order = np.random.default_rng(1).permutation(len(y))
-    model = fit(X[order] if features else None, y[order], known[order], A[np.ix_(order, order)])
-    np.testing.assert_allclose(model.transduction_, plain.transduction_[order], rtol=1e-6, atol=1e-6)
-    np.testing.assert_allclose(model.intervals_, plain.intervals_[order], rtol=1e-4)
-
-
-def test_the_order_of_columns_does_not_matter(drawn, fitted):
-    X, A, y, known = drawn
-    model = fit(X[:, [3, 0, 4, 2, 1]], y, known, A)
-    np.testing.assert_allclose(model.transduction_, fitted.transduction_, rtol=1e-6, atol=1e-6)
-
-
 @pytest.mark.parametrize(("factor", "shift"), [(1000.0, 5.0), (1e-6, 0.0)])
 def test_units_do_not_matter(drawn, fitted, factor, shift):
     X, A, y, known = drawn
@@ -204,8 +170,8 @@ def test_units_do_not_matter(drawn, fitted, factor, shift):
     np.testing.assert_allclose(limits, fitted.intervals_, atol=1e-6)
 
 
-def test_whole_numbers_texts_and_none_are_read_alike(drawn):
-    X, A, y, known = drawn
+def test_whole_numbers_texts_and_none_are_read_alike():
+    X, A, y, known = near_places(n=60)
     whole = np.round(10 * y).astype(int)
     plain = fit(X, whole.astype(float), known, A, depth=2).transduction_
     mixed = [int(v) if k else None for v, k in zip(whole, known, strict=True)]
@@ -213,24 +179,20 @@ def test_whole_numbers_texts_and_none_are_read_alike(drawn):
     for given in (mixed, texts, pd.Series(mixed, dtype="Int64")):
         model = gssl.AutoRegressor(depth=2).fit(X, given, adjacency=A)
         np.testing.assert_array_equal(model.transduction_, plain)
-    everywhere = gssl.AutoRegressor(depth=2).fit(X, whole, adjacency=A)
-    floats = gssl.AutoRegressor(depth=2).fit(X, whole.astype(float), adjacency=A)
+    everywhere, floats = (gssl.AutoRegressor(depth=2).fit(X, y, adjacency=A) for y in (whole, 1.0 * whole))
     np.testing.assert_array_equal(everywhere.transduction_, floats.transduction_)
 
 
-def test_the_layout_of_features_and_graph_makes_no_difference(drawn, fitted):
+def test_the_layout_of_features_and_graph_makes_no_difference(drawn):
     X, A, y, known = drawn
-    rare = np.where(X > 1.0, X, 0.0)
-    sparse = fit(rare, y, known, A)
-    cases = [
-        (np.asfortranarray(X), fitted),
-        (csr_array(X), fitted),
-        (X.tolist(), fitted),
-        (csr_array(rare), sparse),
-    ]
-    for stored, plain in cases:
-        model = fit(stored, y, known, csr_array(A))
-        np.testing.assert_allclose(model.transduction_, plain.transduction_, rtol=1e-6, atol=1e-6)
+    for features, layouts in (
+        (X, [np.asfortranarray, csr_array, np.ndarray.tolist]),
+        (np.where(X > 1.0, X, 0.0), [csr_array]),
+    ):
+        plain = fit(features, y, known, A, depth=2)
+        for layout in layouts:
+            model = fit(layout(features), y, known, csr_array(A), depth=2)
+            np.testing.assert_allclose(model.transduction_, plain.transduction_, rtol=1e-6, atol=1e-6)
 
 
 def test_without_features_links_take_their_place(drawn):
@@ -254,15 +216,13 @@ def test_without_a_graph_neighbours_by_features_are_linked(drawn):
     assert model.predict_intervals(X[:3]).shape == (3, 2)
 
 
-def test_predicting_the_graph_of_fit_gives_its_transduction(drawn, fitted, parts):
+def test_some_nodes_are_predicted_and_explained_as_in_fit(drawn, fitted, parts):
     X, A, _, known = drawn
-    new = ~known
-    np.testing.assert_allclose(fitted.predict(X, adjacency=A)[new], fitted.transduction_[new], rtol=1e-9)
-    limits = fitted.predict_intervals(X, adjacency=A)[new]
-    np.testing.assert_allclose(limits, fitted.intervals_[new], rtol=1e-9)
-    chosen = np.flatnonzero(new)[[5, 2]]
+    chosen = np.flatnonzero(~known)[[5, 2]]
     some = fitted.predict(X, adjacency=A, nodes=chosen)
     np.testing.assert_allclose(some, fitted.transduction_[chosen], rtol=1e-9)
+    for one in gssl.why(fitted, [0, int(np.flatnonzero(known)[0]), int(chosen[0])]):
+        assert one.total == pytest.approx(fitted.transduction_[one.node])
 
 
 def test_a_grown_graph_is_predicted(drawn, fitted, parts):
@@ -286,45 +246,14 @@ def test_an_additional_node_without_links_changes_nothing(drawn, fitted, parts):
     assert np.isfinite(predicted[-1])
 
 
-def test_a_graph_without_the_nodes_of_fit_is_refused(drawn, fitted):
-    X, A, _, _ = drawn
-    assert fitted.knows_nodes
-    with pytest.raises(ValueError, match="must begin with the 200 nodes of fit, but this one has only 50"):
-        fitted.predict(X[:50], adjacency=A[:50, :50])
-
-
 def test_a_model_of_features_predicts_any_graph(monkeypatch):
     monkeypatch.setattr("gssl.selection.number_search.REACHES", ())
-    X, A, _, known = draw(3)
+    X, A, _, known = near_places(3)
     y, known = 2.0 * X[:, 0] + 1.0, known & (np.arange(len(X)) < 80)
     model = fit(X, y, known, A, depth=2)
     assert not model.knows_nodes
-    Z, B, _, _ = draw(4, 60)
+    Z, B, _, _ = near_places(4, 60)
     assert r2_score(2.0 * Z[:, 0] + 1.0, model.predict(Z, adjacency=B)) > 0.95
-
-
-@pytest.mark.parametrize("features", [True, False])
-@pytest.mark.parametrize("how", ["saved", "pickled", "saved and pickled", "copied"])
-def test_copies_predict_the_same(tmp_path, drawn, fitted, how, features):
-    X, A, y, known = drawn
-    X, model = (X, fitted) if features else (None, fit(None, y, known, A))
-    again = model
-    if "saved" in how:
-        gssl.save(again, tmp_path / "m.gssl", problem=True)
-        again = gssl.load(tmp_path / "m.gssl")
-    if "pickled" in how:
-        again = pickle.loads(pickle.dumps(again))  # noqa: S301
-    if how == "copied":
-        again = copy.deepcopy(again)
-    grown = grow(A, [3, 4, 5])
-    for Z, B in ((X, A), (None if X is None else np.vstack([X, X[:1]]), grown)):
-        wanted = model.predict_with_intervals(Z, adjacency=B)
-        np.testing.assert_allclose(again.predict_with_intervals(Z, adjacency=B), wanted, rtol=1e-9)
-    assert again.explain_ == model.explain_
-    assert again.leaderboard_ == model.leaderboard_
-    for name in ("transduction_", "intervals_", "held_out_", "reached_"):
-        np.testing.assert_array_equal(getattr(again, name), getattr(model, name))
-    np.testing.assert_array_equal(again.fit_values, np.where(known, y, np.nan))
 
 
 def test_a_model_of_logarithms_is_saved_as_such(tmp_path, drawn):
@@ -338,33 +267,13 @@ def test_a_model_of_logarithms_is_saved_as_such(tmp_path, drawn):
     np.testing.assert_allclose(loaded.predict_with_intervals(X, adjacency=A), wanted, rtol=1e-9)
 
 
-def test_a_clone_fits_the_same(drawn, fitted):
-    X, A, y, known = drawn
-    again = clone(fitted).fit(X, np.where(known, y, np.nan), adjacency=A)
-    np.testing.assert_array_equal(again.transduction_, fitted.transduction_)
-    assert again.get_params() == fitted.get_params()
-
-
-@pytest.mark.parametrize("how", ["fitted", "pickled", "saved"])
-def test_other_numbers_give_what_a_new_fit_gives(tmp_path, drawn, fitted, how):
+def test_an_update_to_few_numbers_has_no_trees(drawn, fitted):
     X, A, y, _ = drawn
-    more = np.where(np.arange(len(y)) % 3 > 0, y + 1.0, np.nan)
-    model = copy.deepcopy(fitted)
-    if how == "pickled":
-        model = pickle.loads(pickle.dumps(fitted))  # noqa: S301
-    if how == "saved":
-        gssl.save(fitted, tmp_path / "m.gssl", problem=True)
-        model = gssl.load(tmp_path / "m.gssl")
-    assert model.update_labels(more) is model
-    new = gssl.AutoRegressor(depth=4).fit(X, more, adjacency=A)
-    np.testing.assert_allclose(model.transduction_, new.transduction_, rtol=1e-9)
-    np.testing.assert_allclose(model.intervals_, new.intervals_, rtol=1e-9)
-    np.testing.assert_array_equal(model.fit_values, more)
-    assert model.explain_ == new.explain_
-    # of fewer numbers there are no trees
     few = np.where(np.arange(len(y)) < 20, y, np.nan)
+    model = copy.deepcopy(fitted).update_labels(few)
     new = gssl.AutoRegressor(depth=4).fit(X, few, adjacency=A)
-    np.testing.assert_allclose(model.update_labels(few).transduction_, new.transduction_, rtol=1e-9)
+    np.testing.assert_array_equal(model.fit_values, few)
+    np.testing.assert_allclose(model.transduction_, new.transduction_, rtol=1e-9)
     found = model.predict(X, adjacency=A)
     np.testing.assert_allclose(found[20:], new.transduction_[20:], rtol=1e-9)
 
@@ -414,8 +323,9 @@ def test_reached_nodes_are_those_in_a_component_with_a_number(drawn):
     assert np.isfinite(model.transduction_).all()
 
 
-def test_threads_change_nothing(drawn, fitted):
+def test_neither_another_fit_nor_threads_change_the_result(drawn, fitted):
     X, A, y, known = drawn
+    np.testing.assert_array_equal(fit(X, y, known, A).transduction_, fitted.transduction_)
     with threadpool_limits(2):
         model = fit(X, y, known, A)
     np.testing.assert_allclose(model.transduction_, fitted.transduction_, rtol=1e-9, atol=1e-9)
@@ -428,37 +338,15 @@ def test_no_time_still_gives_a_model(drawn):
     assert np.isfinite(model.transduction_).all()
 
 
-def test_what_is_given_is_not_changed(drawn):
+def test_wrong_numbers_are_one_sentence(drawn):
     X, A, y, known = drawn
-    given = [X.copy(), np.where(known, y, np.nan), A.copy()]
-    kept = [each.copy() for each in given]
-    for each in given:
-        each.setflags(write=False)
-    gssl.AutoRegressor(depth=2).fit(given[0], given[1], adjacency=given[2])
-    for each, before in zip(given, kept, strict=True):
-        np.testing.assert_array_equal(each, before)
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        (
-            lambda y: np.where(np.arange(len(y)) == 6, np.inf, y),
-            "contains infinity at position 6: give a number",
-        ),
-        (lambda y: [*y[:-1], "tall"], "y holds the text 'tall', which is not a number: correct it"),
-        (lambda y: np.where(np.isnan(y), np.nan, 4.0), "known numbers in y are 4: there is nothing to learn"),
-        (lambda y: np.where(np.arange(len(y)) < 2, 1.0 * np.arange(len(y)), np.nan), "y has 2 known numbers"),
-        (lambda y: np.column_stack([y, y]), r"y should be a 1d array, got an array of shape \(200, 2\)"),
-        (lambda y: y[:-1], "y has 199 entries but X has 200 rows: give one number"),
-        (lambda y: None, "AutoRegressor requires y to be passed, but the target y is None"),
-    ],
-)
-def test_wrong_numbers_are_one_sentence(drawn, change, message):
-    X, A, y, known = drawn
-    with pytest.raises(ValueError, match=message) as caught:
-        gssl.AutoRegressor(depth=2).fit(X, change(np.where(known, y, np.nan)), adjacency=A)
-    assert "\n" not in str(caught.value)
+    given = np.where(known, y, np.nan)
+    for wrong, message in (
+        (np.column_stack([y, y]), r"y should be a 1d array, got an array of shape \(200, 2\)"),
+        (given[:-1], "y has 199 entries but X has 200 rows: give one number"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            gssl.AutoRegressor(depth=2).fit(X, wrong, adjacency=A)
 
 
 @pytest.mark.parametrize(
@@ -478,12 +366,9 @@ def test_wrong_parameters_are_one_sentence(drawn, options, message):
         fit(X, y, known, A, **{"depth": 2, **options})
 
 
-def test_other_features_are_refused(drawn, fitted):
-    X, A, _, _ = drawn
-    with pytest.raises(ValueError, match="expecting 5 features"):
-        fitted.predict(X[:, :3], adjacency=A)
+def test_a_model_of_a_graph_asks_for_one(drawn, fitted):
     with pytest.raises(ValueError, match="pass adjacency=, the graph over"):
-        fitted.predict(X)
+        fitted.predict(drawn[0])
 
 
 @pytest.mark.parametrize("kind", ["star", "clique"])
@@ -496,20 +381,6 @@ def test_errors_of_neighbours_in_common_do_not_narrow_intervals(kind):
     model = fit(rng.normal(size=(n, 4)), y, known, A, depth=2)
     low, high = model.intervals_[~known].T
     assert ((low <= y[~known]) & (y[~known] <= high)).mean() > 0.8
-
-
-def test_the_graph_of_fit_is_predicted_as_in_fit(drawn, fitted):
-    X, A, _, known = drawn
-    np.testing.assert_allclose(fitted.predict(X, adjacency=A), fitted.transduction_, rtol=1e-9)
-    for one in gssl.why(fitted, [0, int(np.flatnonzero(known)[0]), int(np.flatnonzero(~known)[0])]):
-        assert one.total == pytest.approx(fitted.transduction_[one.node])
-
-
-def test_a_copy_is_saved_whole(drawn, fitted, tmp_path):
-    X, A, _, _ = drawn
-    gssl.save(copy.deepcopy(fitted), tmp_path / "m.gssl")
-    loaded = gssl.load(tmp_path / "m.gssl")
-    np.testing.assert_allclose(loaded.predict(X, adjacency=A), fitted.transduction_, rtol=1e-6)
 
 
 def test_a_notebook_shows_a_model_without_trees(drawn):

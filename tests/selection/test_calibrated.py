@@ -4,23 +4,15 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 from sklearn.base import clone
+from tests import estimators
 
 import gssl
 from gssl.evaluation import expected_calibration_error, held_out_distributions, reliability
 
 pytestmark = pytest.mark.filterwarnings("ignore:nothing is known")
 
-CLASSIFIERS = {
-    "ogc": gssl.OGC(random_state=0),
-    "logistic": gssl.EmbeddingClassifier(gssl.SSGC(depth=4)),
-    "ridge": gssl.EmbeddingClassifier(gssl.SGC(), head="ridge"),
-    "auto": gssl.AutoClassifier(depth=4),
-    "no graph": gssl.EmbeddingClassifier(gssl.NoGraph()),
-    "manifold": gssl.ManifoldRegularization(),
-    "correct and smooth": gssl.CorrectAndSmooth(),
-    "propagation": gssl.LabelPropagation(),
-    "spreading": gssl.LabelSpreading(),
-}
+CLASSIFIERS = {name: model for name, model in estimators.CLASSIFIERS.items() if name != "adam"}
+CLASSIFIERS["auto"] = gssl.AutoClassifier(depth=4)
 
 
 @pytest.fixture(scope="module")
@@ -58,28 +50,19 @@ def test_every_classifier_is_calibrated_and_predicts_as_before(blocks, name):
     assert after < max(0.13, before - 0.02)
 
 
-def test_hidden_labels_are_truly_hidden(blocks):
-    """Refitting only the head gives the same result as a fit without the hidden labels."""
+@pytest.mark.parametrize("columns", [0, 2000], ids=["embedded", "in label space"])
+def test_hidden_labels_are_truly_hidden(blocks, columns):
+    """A head without some labels is that of a fit without them."""
     X, A, y, _ = blocks
-    model = gssl.EmbeddingClassifier(gssl.SSGC(depth=4)).fit(X, y, adjacency=A)
+    wide = csr_array(np.hstack([X, np.zeros((len(X), columns))])) if columns else X
+    model = gssl.EmbeddingClassifier(gssl.SSGC(depth=4)).fit(wide, y, adjacency=A)
+    assert ("embedding_" in vars(model)) is not bool(columns)
     hidden = np.flatnonzero(y != -1)[::5]
     masked = y.copy()
     masked[hidden] = -1
     again = clone(model).fit(X, masked, adjacency=A)
     np.testing.assert_allclose(
         model.distributions_without(hidden), again.label_distributions_[hidden], rtol=1e-4
-    )
-
-
-def test_hidden_labels_of_a_label_space_fit(blocks):
-    X, A, y, _ = blocks
-    wide = csr_array(np.hstack([X, np.zeros((len(X), 2000))]))
-    model = gssl.EmbeddingClassifier(gssl.SSGC(depth=4)).fit(wide, y, adjacency=A)
-    assert "embedding_" not in vars(model)
-    narrow = gssl.EmbeddingClassifier(gssl.SSGC(depth=4)).fit(X, y, adjacency=A)
-    hidden = np.flatnonzero(y != -1)[:7]
-    np.testing.assert_allclose(
-        model.distributions_without(hidden), narrow.distributions_without(hidden), rtol=1e-4
     )
 
 
@@ -201,40 +184,32 @@ def test_equal_parameters_are_not_fitted_again(blocks, monkeypatch):
         model.update_labels(y)
 
 
-def test_bad_parameters_are_refused_before_labels_are_updated(blocks):
+@pytest.mark.parametrize(
+    ("changes", "code", "error", "message"),
+    [
+        ({"folds": 1}, None, ValueError, "folds"),
+        ({}, 0, ValueError, "class"),
+        ({}, None, MemoryError, "no room to hide labels"),
+    ],
+    ids=["a bad parameter", "one class", "halfway"],
+)
+def test_an_update_that_is_refused_changes_nothing(blocks, monkeypatch, changes, code, error, message):
     X, A, y, _ = blocks
     model = gssl.CalibratedClassifier(gssl.EmbeddingClassifier(gssl.SGC())).fit(X, y, adjacency=A)
-    P = model.label_distributions_.copy()
-    with pytest.raises(ValueError, match="folds"):
-        model.set_params(folds=1).update_labels(y)
-    np.testing.assert_array_equal(model.label_distributions_, P)
-
-
-def test_refused_labels_leave_the_model_as_it_was(blocks):
-    X, A, y, _ = blocks
-    model = gssl.CalibratedClassifier(gssl.EmbeddingClassifier(gssl.SGC())).fit(X, y, adjacency=A)
-    P, inner = model.label_distributions_.copy(), model.classifier_
-    with pytest.raises(ValueError, match="class"):
-        model.update_labels(np.where(y == 0, 0, -1))
-    np.testing.assert_array_equal(model.label_distributions_, P)
-    np.testing.assert_array_equal(model.classifier_.label_distributions_, inner.label_distributions_)
-    np.testing.assert_array_equal(model.classes_, [0, 1, 2, 3])
-    np.testing.assert_array_equal(model._fit_codes, y)
-
-
-def test_labels_refused_halfway_leave_the_classifier_inside_as_it_was(blocks, monkeypatch):
-    X, A, y, _ = blocks
-    model = gssl.CalibratedClassifier(gssl.EmbeddingClassifier(gssl.SGC())).fit(X, y, adjacency=A)
-    P = model.classifier_.label_distributions_.copy()
+    before = [model.label_distributions_.copy(), model.classifier_.label_distributions_.copy()]
 
     def refuse(*_, **__):
         raise MemoryError("no room to hide labels")
 
-    monkeypatch.setattr(gssl.CalibratedClassifier, "_hide_labels", refuse)
-    with pytest.raises(MemoryError):
-        model.update_labels(np.where(np.arange(len(y)) % 2 == 0, y, -1))
-    np.testing.assert_array_equal(model.classifier_.label_distributions_, P)
-    np.testing.assert_array_equal(model.classifier_._fit_codes, y)
+    if error is MemoryError:
+        monkeypatch.setattr(gssl.CalibratedClassifier, "_hide_labels", refuse)
+    labels = np.where(np.arange(len(y)) % 2 == 0, y, -1) if code is None else np.where(y == code, code, -1)
+    with pytest.raises(error, match=message):
+        model.set_params(**changes).update_labels(labels)
+    for each, P in zip((model, model.classifier_), before, strict=True):
+        np.testing.assert_array_equal(each.label_distributions_, P)
+        np.testing.assert_array_equal(each._fit_codes, y)
+    np.testing.assert_array_equal(model.classes_, [0, 1, 2, 3])
 
 
 @pytest.mark.parametrize(
@@ -281,7 +256,7 @@ def test_sets_of_some_nodes_are_those_of_all(blocks):
         model.predict_sets(nodes=[0.5])
 
 
-@pytest.mark.parametrize("name", ["no graph", "manifold"])
+@pytest.mark.parametrize("name", ["features-only", "manifold"])
 def test_a_row_of_its_own_needs_no_graph(blocks, name):
     X, _, y, _ = blocks
     model = gssl.CalibratedClassifier(CLASSIFIERS[name]).fit(X[:240], y[:240])

@@ -2,11 +2,9 @@
 
 import numpy as np
 import pytest
-from scipy.linalg import expm
 from scipy.sparse import csr_array
 
 import gssl
-from gssl.operators import normalized_adjacency
 from gssl.selection.candidates import candidates, default_candidates
 from gssl.selection.filtered_rows import FilteredRows
 from gssl.selection.views import Views
@@ -46,14 +44,6 @@ def test_candidates_are_what_their_methods_are(graph, method, model, settings):
     X, A = graph
     np.testing.assert_allclose(
         embedded(graph, model, settings), method.fit_transform(X, adjacency=A), atol=1e-6
-    )
-
-
-def test_heat_is_the_heat_kernel(graph):
-    X, A = graph
-    A_hat = normalized_adjacency(csr_array(A), np.float64).toarray()
-    np.testing.assert_allclose(
-        embedded(graph, "HeatKernel", "depth=16, time=2"), expm(-2.0 * (np.eye(40) - A_hat)) @ X, atol=1e-6
     )
 
 

@@ -127,16 +127,6 @@ def test_no_set_is_empty():
     assert sets.tolist() == [[True, False, False]]
 
 
-def test_each_label_is_judged_by_the_others():
-    p = np.array([0.9, 0.8, 0.7, 0.2])
-    P = np.stack([p, 1 - p], axis=1)
-    found = held_out_coverage(P, np.zeros(4, dtype=int), 0.5, mondrian=False)
-    # thresholds by the other labels are 0.3, 0.3, 0.2, 0.2 and scores are 0.1, 0.2, 0.3, 0.8; the third is
-    # included as the most probable class
-    assert found.coverage == 0.75
-    assert found.mean_size == 1.0
-
-
 @pytest.mark.parametrize("alpha", [0.0, 1.0, -1, True])
 def test_miscoverage_is_a_share(alpha):
     with pytest.raises(ValueError, match="miscoverage is the share"):

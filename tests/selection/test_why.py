@@ -51,12 +51,29 @@ def test_a_share_is_what_the_logits_lose_without_the_label():
     assert np.abs(one.shares[4]).max() > 1e-4
 
 
-def test_priors_are_a_part_of_the_intercept():
+@pytest.mark.parametrize(
+    "model",
+    [
+        gssl.AutoClassifier(depth=2, priors=[0.6, 0.2, 0.2]),
+        gssl.CalibratedClassifier(gssl.AutoClassifier(depth=2)),
+    ],
+    ids=["priors", "calibrated"],
+)
+def test_priors_and_calibration_leave_the_sum_of_shares(model):
     X, A, y, _ = _problem()
-    model = gssl.AutoClassifier(depth=2, priors=[0.6, 0.2, 0.2]).fit(X, y, adjacency=A)
+    model.fit(X, y, adjacency=A)
     (one,) = why(model, 70)
     np.testing.assert_allclose(_total(one), one.scores, atol=1e-6)
-    np.testing.assert_allclose(softmax(one.scores), model.label_distributions_[70], atol=1e-6)
+    inner = getattr(model, "classifier_", model)
+    np.testing.assert_allclose(softmax(one.scores), inner.label_distributions_[70], atol=1e-6)
+
+
+def test_links_as_features_have_a_share():
+    _, A, y, _ = _problem()
+    model = gssl.AutoClassifier(depth=2).fit(None, y, adjacency=A)
+    (one,) = why(model, 70)
+    np.testing.assert_allclose(_total(one), one.scores, atol=1e-6)
+    assert "by the graph alone" in one.text() or one.links.any()
 
 
 def test_where_labels_are_few_spreading_is_explained_beside_the_average():
@@ -68,14 +85,6 @@ def test_where_labels_are_few_spreading_is_explained_beside_the_average():
     np.testing.assert_allclose(_total(one), one.scores, atol=1e-6)
     assert one.beside is not None
     assert "Label spreading" in one.text()
-
-
-def test_links_as_features_have_a_share():
-    _, A, y, _ = _problem()
-    model = gssl.AutoClassifier(depth=2).fit(None, y, adjacency=A)
-    (one,) = why(model, 70)
-    np.testing.assert_allclose(_total(one), one.scores, atol=1e-6)
-    assert "by the graph alone" in one.text() or one.links.any()
 
 
 @pytest.mark.parametrize("spread", [0.5, 0.99])
@@ -178,13 +187,6 @@ def test_what_cannot_be_explained_is_refused_in_a_sentence(tmp_path):
         why(smoothed, 0)
     with pytest.raises(ValueError, match="nodes"):
         why(model, 90)
-
-
-def test_a_calibrated_classifier_is_explained_by_what_is_inside():
-    X, A, y, _ = _problem()
-    model = gssl.CalibratedClassifier(gssl.AutoClassifier(depth=2)).fit(X, y, adjacency=A)
-    (one,) = why(model, 50)
-    np.testing.assert_allclose(_total(one), one.scores, atol=1e-6)
 
 
 def test_a_problem_names_nodes_and_features():

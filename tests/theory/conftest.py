@@ -1,4 +1,4 @@
-"""Random graphs, embeddings, and derivatives by finite differences."""
+"""Embeddings, and derivatives by finite differences."""
 
 import numpy as np
 import pytest
@@ -17,17 +17,6 @@ def gradient():
         return result
 
     return central_differences
-
-
-@pytest.fixture
-def random_graph():
-    """Return a function that draws a dense symmetric 0/1 graph, possibly with isolated nodes."""
-
-    def draw(n, density, seed):
-        upper = np.triu(np.random.default_rng(seed).random((n, n)) < density, k=1)
-        return (upper | upper.T).astype(float)
-
-    return draw
 
 
 @pytest.fixture

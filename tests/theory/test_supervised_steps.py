@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
+from tests.problems import random_graph
 
 import gssl
 from gssl.operators import (
@@ -23,7 +24,7 @@ LOSSES = pytest.mark.parametrize("loss", ["squared", "cross_entropy"])
 
 
 @pytest.fixture
-def A(random_graph):
+def A():
     return random_graph(12, 0.3, seed=0)
 
 
@@ -74,21 +75,3 @@ def test_one_iteration_of_ogc_steps_w_then_u(A, U, gradient, loss):
     supervised = gradient(lambda V: gain * classification_loss(V[ANCHORS] @ W, Y[:3], loss), X)
     np.testing.assert_allclose(model.coef_, W, atol=1e-7)
     np.testing.assert_allclose(model.embedding_, X - beta / 2 * smoothing - eta_sup * supervised, atol=1e-7)
-
-
-def test_one_iteration_of_ogc_in_dense_algebra(A, U):
-    """Compare with n×n matrices S, D̃ and Â, for the squared loss with all labels as anchors."""
-    y = np.full(12, -1)
-    y[LABELLED] = CODES
-    X, beta, eta_sup, eta_w = U / np.abs(U).sum(axis=1, keepdims=True), 0.1, 0.01, 0.3
-    model = gssl.OGC(beta, eta_sup, eta_w, max_iter=1, random_state=5).fit(X, y, adjacency=A)
-    S = np.diag((y >= 0).astype(float))
-    Y_all = np.zeros((12, 3))
-    Y_all[LABELLED] = Y
-    root = np.diag(1 / np.sqrt(A.sum(axis=1) + 1))
-    A_hat = root @ (A + np.eye(12)) @ root
-    W = np.random.default_rng(5).uniform(-1 / np.sqrt(3), 1 / np.sqrt(3), size=(3, 3))
-    W = W - 2 * eta_w * X.T @ S @ (X @ W - Y_all)
-    expected = (beta * A_hat + (1 - beta) * np.eye(12)) @ X - 2 * eta_sup * S @ (X @ W - Y_all) @ W.T
-    np.testing.assert_allclose(model.coef_, W, atol=1e-13)
-    np.testing.assert_allclose(model.embedding_, expected, atol=1e-13)

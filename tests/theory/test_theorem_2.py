@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from scipy.linalg import circulant
 from scipy.sparse import csr_array
+from tests.problems import ring
 
 from gssl.graph import sample_negatives
 from gssl.operators import complement_negatives, normalized_negatives
@@ -14,14 +14,6 @@ def filtered(N, xi):
     root = np.diag(1 / np.sqrt(N.sum(axis=1)))
     eigenvalues, Q = np.linalg.eigh(np.eye(len(N)) - root @ N @ root)
     return Q @ np.diag((2 - xi + xi * eigenvalues) / (xi + 2)) @ Q.T
-
-
-def ring(n, *reaches):
-    """Return the regular graph in which every node of a circle is linked to those at given distances."""
-    first = np.zeros(n)
-    for reach in reaches:
-        first[[reach, -reach]] = 1
-    return circulant(first)
 
 
 @pytest.mark.parametrize("reaches", [(1,), (2,), (1, 3), (2, 5, 7)])

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
+from tests.problems import random_graph
 
 from gssl.operators import complement_negatives, normalized_negatives
 
@@ -17,7 +18,7 @@ def assert_bounded(igc, N):
 
 @pytest.mark.parametrize("density", [0.02, 0.1, 0.3, 0.7, 1.0])
 @pytest.mark.parametrize("n", [2, 7, 40])
-def test_bound_and_spectral_radius(random_graph, n, density):
+def test_bound_and_spectral_radius(n, density):
     for seed in range(20):
         N = random_graph(n, density, seed)
         assert_bounded(normalized_negatives(csr_array(N)).toarray(), N)

@@ -3,13 +3,14 @@
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
+from tests.problems import random_graph
 
 from gssl.graph import sample_negatives
 from gssl.operators import complement_negatives, inverse_convolution, normalized_negatives, smoothing_loss
 
 
 @pytest.fixture(params=["sampled", "complement"])
-def N_hat(request, random_graph):
+def N_hat(request):
     A = random_graph(12, 0.3, seed=0)
     if request.param == "complement":
         return complement_negatives(csr_array(A))

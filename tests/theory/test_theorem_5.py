@@ -3,13 +3,14 @@
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
+from tests.problems import random_graph
 
 import gssl
 from gssl.operators import complement_negatives, normalized_adjacency, smoothing_loss
 
 
 @pytest.mark.parametrize(("beta", "igc_beta"), [(1.0, 1.0), (0.6, 0.6), (0.6, 0.2)])
-def test_one_iteration_of_ggc_is_a_gradient_step(random_graph, U, gradient, beta, igc_beta):
+def test_one_iteration_of_ggc_is_a_gradient_step(U, gradient, beta, igc_beta):
     """The steps are η_smo = β/2 and η_igc = β_igc/2; if both are ½ it is a step of ½ on Q_ggc."""
     A = csr_array(random_graph(12, 0.3, seed=0))
     A_hat, N_hat = normalized_adjacency(A), complement_negatives(A)

@@ -220,10 +220,10 @@ def reduce_features(problem: Any, width: int) -> Any:
     return replace(problem, features=Z, feature_names=())
 
 
-def principal_axes(rows: Any, n_axes: int, keys: np.ndarray) -> np.ndarray:
+def principal_axes(rows: Any, n_axes: int, keys: np.ndarray, *, exact: int = _EXACT) -> np.ndarray:
     r"""Return the leading right singular vectors of some rows, as columns.
 
-    With more than a few hundred features, uses a randomised decomposition, in which the random numbers of a
+    With more than ``exact`` features, uses a randomised decomposition, in which the random numbers of a
     column are a function of its key.
     """
     m, d = rows.shape
@@ -232,7 +232,7 @@ def principal_axes(rows: Any, n_axes: int, keys: np.ndarray) -> np.ndarray:
     if not largest:
         return np.zeros((d, 0), rows.dtype)
     rows = rows / largest  # squares may overflow or underflow
-    if d <= _EXACT:
+    if d <= exact:
         rows = rows.astype(np.float64)
         gram = rows.T @ rows
         values, vectors = np.linalg.eigh(gram.toarray() if issparse(gram) else gram)
