@@ -164,9 +164,8 @@ def _merged(estimator: Any, names: list[str]) -> str:
     if len(names) == 1:
         return f"{kind} ignores the directions of links; AutoClassifier and AutoRegressor can use them."
     return (
-        f"{kind} uses the union of {len(names)} relations ({listed(names)}); their weights in it are set by "
-        "`relation_weight` of gssl.read and gssl.graph.check_adjacency. AutoClassifier and AutoRegressor "
-        "tell relations apart."
+        f"{kind} uses the union of {len(names)} relations ({listed(names)}); `relation_weight` sets their "
+        "weights. AutoClassifier and AutoRegressor tell relations apart."
     )
 
 
