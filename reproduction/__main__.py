@@ -130,19 +130,21 @@ def page(records: Path, out: Path) -> None:
     help="Repeat only runs that took at most so long.",
 )
 @RUN_OPTIONS
-def rekey(
+def check(
     records: Path, sample: int, longest: float, threads: int | None, quiet: bool, verbose: bool
 ) -> None:
-    """Carry finished runs over to the current code if a random sample gives the same numbers again.
+    """Compute some finished runs again, drawn at random, and compare them; fails if one differs.
 
     \b
     Example:
-      python -m reproduction rekey
+      python -m reproduction check --sample 10
     """
-    from reproduction.catalogue import rekey_records
+    from reproduction.catalogue import check_records
 
     set_threads(threads)
-    rekey_records(records, sample, longest, Terminal(quiet, verbose))
+    repeats = check_records(records, sample, longest, Terminal(quiet, verbose))
+    if any(one.difference for one in repeats):
+        raise click.exceptions.Exit(1)
 
 
 if __name__ == "__main__":

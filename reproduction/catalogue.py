@@ -10,6 +10,7 @@ from gssl.cli.console import Terminal
 from reproduction.ablation import ABLATION, NEGATIVES
 from reproduction.budget import BUDGET, LIM
 from reproduction.causes import CAUSES
+from reproduction.check import Repeat, draw_jobs, repeat
 from reproduction.dataset_summary import DATASETS
 from reproduction.depth import DEPTH
 from reproduction.filters import FILTERS
@@ -17,9 +18,9 @@ from reproduction.objective import OBJECTIVE
 from reproduction.oversmoothing import KARATE
 from reproduction.page import write_reproduction, write_result
 from reproduction.plugins import PLUGINS
+from reproduction.provenance import code_commit
 from reproduction.reconstruction import RECONSTRUCTION
 from reproduction.reddit import REDDIT
-from reproduction.rekey import rekey
 from reproduction.runner import QUICK_SEEDS, SEEDS, Failure, kept_runs, missing_jobs, run_watched
 from reproduction.running_time import TIME
 from reproduction.spec import Artefact
@@ -150,11 +151,19 @@ def write_all(records: Path, out: Path, terminal: Terminal) -> None:
     terminal.say(f"written: {path}")
 
 
-def rekey_records(records: Path, sample: int, longest: float, terminal: Terminal) -> None:
-    """Carry stored runs over to the current code if a sample of them agrees."""
+def check_records(records: Path, sample: int, longest: float, terminal: Terminal) -> list[Repeat]:
+    """Compute a random sample of the stored runs again, say how each compares, and return them."""
     store = _opened(records, terminal)
-    count = rekey(ARTEFACTS.values(), store, terminal, sample=sample, longest=longest)
-    terminal.say(f"runs carried over to the current code in {store.path}: {count}")
+    repeats = []
+    for job in draw_jobs(ARTEFACTS.values(), store, sample, longest):
+        repeats.append(repeat(job, store))
+        verdict = repeats[-1].difference or "the same"
+        terminal.say(f"{job.cell.title}, seed {job.seed}, by {store.commit(job.cell, job.seed)}: {verdict}")
+    if not repeats:
+        raise ValueError(f"{store.path} holds no run of at most {longest:g} s: allow longer ones.")
+    same = sum(not one.difference for one in repeats)
+    terminal.say(f"{same} of {len(repeats)} runs give the same numbers with the code of {code_commit()}")
+    return repeats
 
 
 def _opened(folder: Path, terminal: Terminal) -> Store:

@@ -1,5 +1,6 @@
 """Output files: Markdown, HTML and figures of each artefact, and one page about all of them."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
@@ -209,27 +210,18 @@ def count_published(result: Result) -> tuple[int, ...]:
 
 
 def _code_text(results: Sequence[Result]) -> list[str]:
-    """Report how many runs are by code that has changed since, and how many of them were checked."""
+    """Name the commits of the code that computed the runs."""
     lines = [line for result in results for line in result.lines]
-    runs = {line.entry.cell.key(0): line for line in lines if line.n_seeds and line.entry.cell is not None}
-    old, carried, count = (
-        sum(getattr(line, name) for line in runs.values()) for name in ("n_old", "n_carried_over", "n_seeds")
-    )
-    text = []
-    if old:
-        text += [
-            "",
-            f"{old} of {count} runs are by earlier code: code that they use has changed since, even if only "
-            "in an error message. `--renew` repeats them.",
-        ]
-    if carried:
-        text += [
-            "",
-            f"{carried} of {count} runs were computed by earlier code and carried over, because a random "
-            "sample of such runs gave the same numbers with the present code (`python -m reproduction "
-            "rekey`).",
-        ]
-    return text
+    runs = {line.entry.cell.key(0): line.commits for line in lines if line.entry.cell is not None}
+    counts = Counter(commit for commits in runs.values() for commit in commits)
+    if not counts:
+        return []
+    listed = ", ".join(f"{commit} ({count})" for commit, count in counts.most_common())
+    return [
+        "",
+        f"Commits of the code that computed the {counts.total()} runs: {listed}. `python -m reproduction "
+        "check` computes ten of them again, drawn at random, and compares.",
+    ]
 
 
 def _reasons(results: Sequence[Result]) -> list[str]:

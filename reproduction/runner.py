@@ -86,10 +86,11 @@ def run(
     time is stopped and recorded as such.
     """
     failures = []
-    for job in jobs:
+    waiting = [(job, store.values(job.cell, job.seed)) for job in jobs]
+    for job, before in waiting:
         start = process_time()
         store.refresh()
-        if not store.is_current(job.cell, job.seed):
+        if store.values(job.cell, job.seed) == before:
             try:
                 with _limited(limit):
                     values = compute(job)

@@ -14,7 +14,6 @@ from typing import Any
 from gssl import methods
 from gssl.datasets import Dataset, load
 from gssl.datasets.location import find_file
-from reproduction.provenance import code_hash
 
 BUDGETS: dict[str, tuple[str, ...]] = {"train": ("train",), "train+validation": ("train", "val")}
 CITATIONS = {"Cora": "planetoid/cora", "Citeseer": "planetoid/citeseer", "Pubmed": "planetoid/pubmed"}
@@ -25,12 +24,6 @@ MEASURES: dict[str, Measure] = {}
 _PARTS: dict[str, type] = {}
 _WALKS = frozenset({"DeepWalk", "Node2Vec"})
 _DEEP_PACKAGES = ("torch", "torch_geometric")
-# code that trains a network, in addition to the network itself
-_TRAINING = {
-    ("gssl.torch.network_classifier", "NetworkClassifier"),
-    ("reproduction.networks.embedding", "NetworkEmbedder"),
-    ("reproduction.networks.plugged", "plug"),
-}
 
 
 @cache
@@ -119,12 +112,6 @@ def method_names(settings: Any) -> Iterator[str]:
             yield from method_names(value)
 
 
-def run_key(identity: Mapping[str, Any]) -> str:
-    """Hash the identity of a run."""
-    text = json.dumps(identity, sort_keys=True, ensure_ascii=True)
-    return hashlib.sha256(text.encode("ascii")).hexdigest()[:24]
-
-
 @dataclass(frozen=True, eq=False)
 class Cell:
     """One computation for each seed; its values may fill many entries.
@@ -143,12 +130,8 @@ class Cell:
     slow: bool = False
     needs: str = ""
 
-    def identity(self, seed: int) -> dict[str, Any]:
-        """Return everything a result depends on, including the code."""
-        return {**self.question(seed), "code": code_hash(self._roots())}
-
     def question(self, seed: int) -> dict[str, Any]:
-        """Return what is computed, independent of the code."""
+        """Return what a run computes, in plain JSON."""
         return {
             "measure": self.measure,
             "dataset": self.dataset,
@@ -158,20 +141,10 @@ class Cell:
             "seed": seed,
         }
 
-    def _roots(self) -> frozenset[tuple[str, str]]:
-        """Return the definitions that compute the cell; those they use are found from them."""
-        function = find_measure(self.measure)
-        roots = {("reproduction.spec", "build"), (function.__module__, function.__name__)}
-        for name in method_names(self.settings):
-            if name in network_modules():
-                roots |= {*_TRAINING, (network_modules()[name], name)}
-            elif name in _PARTS or name in _WALKS or name in vars(methods)["__all__"]:
-                roots.add((estimator(name).__module__, name))
-        return frozenset(roots)
-
     def key(self, seed: int) -> str:
-        """Return a hash of everything the result of a run depends on."""
-        return run_key(self.identity(seed))
+        """Return a hash of what a run computes."""
+        text = json.dumps(self.question(seed), sort_keys=True, ensure_ascii=True)
+        return hashlib.sha256(text.encode("ascii")).hexdigest()[:24]
 
     def seeds(self, count: int) -> range:
         """Return the seeds to run: only one if nothing is random."""

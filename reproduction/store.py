@@ -3,35 +3,31 @@
 import json
 import os
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from gssl.io.atomic import check_writable, whole_file
-from reproduction.spec import Cell, run_key
-
-_QUESTION = ("measure", "dataset", "split", "budget", "settings", "seed")
+from gssl.io.atomic import check_writable
+from reproduction.provenance import code_commit
+from reproduction.spec import Cell
 
 
 class Store:
-    """Finished runs by key.
+    """Finished runs by the key of their settings; the latest line of a key counts.
 
     Lines are appended, flushed and synced one by one, under a lock if the system has one, so several
     processes can write to one file. An incomplete last line is dropped. Other damaged lines stay in the file
     and are skipped with a warning; their runs are repeated.
 
-    A run by earlier code is used, and marked as such, until it is repeated with the current code. If it was
-    given the key of the current code instead, ``run_by`` is the hash of the code that computed it. A run that
-    took too long is stored with the reason instead of values.
+    A record names the commit of the code that computed it, and is kept until it is repeated. A run that took
+    too long is stored with the reason instead of values.
     """
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
         self._records: dict[str, dict[str, Any]] = {}
-        # the latest record of each run, by any version of the code
-        self._latest: dict[str, dict[str, Any]] = {}
         # how far the file has been read
         self._n_bytes, self._n_lines = 0, 0
         if not self.path.exists():
@@ -44,16 +40,11 @@ class Store:
     def __len__(self) -> int:
         return len(self._records)
 
-    def __contains__(self, key: object) -> bool:
-        return key in self._records
-
     def refresh(self) -> None:
         """Read the lines added to the file since the last read, by any process."""
         if not self.path.exists():
             return
         with self.path.open("rb") as stream:
-            if stream.seek(0, os.SEEK_END) < self._n_bytes:  # the file was replaced
-                self._records, self._latest, self._n_bytes, self._n_lines = {}, {}, 0, 0
             stream.seek(self._n_bytes)
             # text after the last newline is being written, or was cut off by a kill
             *lines, rest = stream.read().split(b"\n")
@@ -63,8 +54,6 @@ class Store:
             record = _parsed(line)
             if record is not None:
                 self._records[record["key"]] = record
-                question = {name: record.get(name) for name in _QUESTION}
-                self._latest[run_key(question)] = record
             else:
                 warnings.warn(
                     f"{self.path}, line {self._n_lines} is not a record of a run and was skipped: remove it.",
@@ -72,30 +61,28 @@ class Store:
                 )
 
     def values(self, cell: Cell, seed: int) -> dict[str, float] | None:
-        """Return the values of a run, by the current code or else by earlier code; None if not run."""
+        """Return the values of a run; None if it was not run or was stopped."""
         record = self._find(cell, seed)
-        return None if record is None or "reason" in record else dict(record["values"])
+        return None if not record or "reason" in record else dict(record["values"])
 
     def seconds(self, cell: Cell, seed: int) -> float:
         """Return how long a run took; 0 if not run."""
-        record = self._find(cell, seed)
-        return 0.0 if record is None else float(record["seconds"])
+        return float(self._find(cell, seed).get("seconds", 0.0))
 
-    def is_current(self, cell: Cell, seed: int) -> bool:
-        """Return whether a run is by the current code and has values."""
-        return "reason" not in self._records.get(cell.key(seed), {"reason": ""})
-
-    def is_carried_over(self, cell: Cell, seed: int) -> bool:
-        """Return whether a run by earlier code was given the key of the current code."""
-        return "run_by" in self._records.get(cell.key(seed), {})
+    def commit(self, cell: Cell, seed: int) -> str:
+        """Return the commit of the code that computed a run; empty if not run."""
+        return str(self._find(cell, seed).get("commit", ""))
 
     def reason(self, cell: Cell) -> str:
         """Return why a cell was stopped; empty if it was not."""
-        record = self._find(cell, 0)
-        return "" if record is None else str(record.get("reason", ""))
+        return str(self._find(cell, 0).get("reason", ""))
 
-    def _find(self, cell: Cell, seed: int) -> dict[str, Any] | None:
-        return self._records.get(cell.key(seed)) or self._latest.get(run_key(cell.question(seed)))
+    def is_current(self, cell: Cell, seed: int) -> bool:
+        """Return whether a run has values and is by the present code."""
+        return self.values(cell, seed) is not None and self.commit(cell, seed) == code_commit()
+
+    def _find(self, cell: Cell, seed: int) -> dict[str, Any]:
+        return self._records.get(cell.key(seed), {})
 
     def add(
         self, cell: Cell, seed: int, values: Mapping[str, float], seconds: float, reason: str = ""
@@ -103,38 +90,20 @@ class Store:
         """Store a finished run, or the reason why it was stopped; it is on disk when this returns."""
         record = {
             "key": cell.key(seed),
-            **cell.identity(seed),
+            **cell.question(seed),
+            "commit": code_commit(),
             "values": {name: float(value) for name, value in values.items()},
             "seconds": round(seconds, 3),
         } | ({"reason": reason} if reason else {})
+        text = json.dumps(record, ensure_ascii=True, allow_nan=False) + "\n"
         self.path.parent.mkdir(parents=True, exist_ok=True)
         with self.path.open("ab+") as stream, _locked(stream):
             # with the lock held, no other process is writing, so an unfinished line is damaged
             _drop_torn_end(stream)
-            stream.write(_line(record))
+            stream.write(text.encode("ascii"))
             stream.flush()
             os.fsync(stream.fileno())
         self.refresh()
-
-    def rekey(self, runs: Iterable[tuple[Cell, int]]) -> None:
-        """Give stored runs the key of the current code; no other process may write to the file meanwhile."""
-        changed = {}
-        for cell, seed in runs:
-            record = self._find(cell, seed)
-            if record is not None and record["key"] != cell.key(seed):
-                earlier = record.get("run_by", record.get("code", ""))
-                identity = {"key": cell.key(seed), **cell.identity(seed)}
-                changed[record["key"]] = record | identity | {"run_by": earlier}
-        with whole_file(self.path) as part, self.path.open("rb") as stream, part.open("wb") as out:
-            for line in stream:
-                record = changed.get((_parsed(line) or {}).get("key", ""))
-                out.write(line if record is None else _line(record))
-        self._records, self._latest, self._n_bytes, self._n_lines = {}, {}, 0, 0
-        self.refresh()
-
-
-def _line(record: Mapping[str, Any]) -> bytes:
-    return (json.dumps(record, ensure_ascii=True, allow_nan=False) + "\n").encode("ascii")
 
 
 @contextmanager
@@ -169,7 +138,7 @@ def _parsed(line: bytes) -> dict[str, Any] | None:
     try:
         record = json.loads(line)
         if isinstance(record["key"], str) and isinstance(record["values"], dict):
-            return {"seconds": 0.0, **record}
+            return dict(record)
     except (ValueError, KeyError, TypeError):
         pass
     return None

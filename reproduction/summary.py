@@ -22,8 +22,7 @@ SIGNIFICANT = 0.05
 class Line:
     """An entry with its measured values; ``difference`` is ours minus the published number, as displayed.
 
-    ``n_old`` of its seeds are by earlier code, and ``n_carried_over`` by earlier code that was checked to
-    compute the same. ``reason`` says why it was not run.
+    ``commits`` are those of the code that computed it. ``reason`` says why it was not run.
     """
 
     entry: Entry
@@ -33,8 +32,7 @@ class Line:
     difference: float | None
     verdict: Verdict
     values: tuple[float, ...] = ()
-    n_old: int = 0
-    n_carried_over: int = 0
+    commits: tuple[str, ...] = ()
     reason: str = ""
 
 
@@ -202,7 +200,6 @@ def _line(entry: Entry, store: Store) -> Line:
     if entry.published is not None and entry.digits >= 0:
         # judge the rounded number, which is the one displayed
         difference = round(round(ours, entry.digits) - entry.published, entry.digits)
-    runs = [(entry.cell, seed) for seed in range(len(values)) if entry.cell]
     return Line(
         entry,
         ours,
@@ -211,8 +208,7 @@ def _line(entry: Entry, store: Store) -> Line:
         difference,
         _verdict(entry, difference),
         values,
-        n_old=sum(not store.is_current(*run) for run in runs),
-        n_carried_over=sum(store.is_carried_over(*run) for run in runs),
+        commits=tuple(store.commit(entry.cell, seed) for seed in range(len(values)) if entry.cell),
     )
 
 

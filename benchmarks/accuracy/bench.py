@@ -161,8 +161,8 @@ class Bench:
 
 
 def run_missing(jobs: Iterable[Job], store: Store, terminal: Terminal) -> None:
-    """Run the jobs that are not in the store yet, with a progress bar, and report failures."""
-    missing = [job for job in jobs if job.cell.key(job.seed) not in store]
+    """Run the jobs that the present code has not run yet, with a progress bar, and report failures."""
+    missing = [job for job in jobs if not store.is_current(job.cell, job.seed)]
     for text in failure_texts(run_watched(missing, store, terminal)):
         terminal.note(text)
 

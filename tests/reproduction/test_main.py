@@ -1,10 +1,14 @@
 """``python -m reproduction`` on a small artefact."""
 
+import subprocess
+
 import pytest
 from click.testing import CliRunner
 
 from reproduction.__main__ import main
 from reproduction.catalogue import ARTEFACTS
+from reproduction.check import draw_jobs
+from reproduction.provenance import code_commit
 from reproduction.spec import MEASURES, Artefact, Cell, Entry
 from reproduction.store import Store
 
@@ -99,20 +103,60 @@ def test_the_page_comes_from_records(run, tiny, tmp_path):
 
 def test_runs_by_earlier_code_are_kept_until_they_are_renewed(run, tiny, tmp_path, monkeypatch):
     with monkeypatch.context() as patch:
-        patch.setattr("reproduction.spec.code_hash", lambda roots: "of earlier code")
+        patch.setattr("reproduction.store.code_commit", lambda: "0123456789")
         run("run", "tiny", "--out", "r")
-    store = Store(tmp_path / "r" / "records.jsonl")
-    assert store.values(tiny, 0)["accuracy"] == pytest.approx(96.875)
-    assert not store.is_current(tiny, 0)
+        assert "runs to do: 0; kept" in run("run", "tiny", "--out", "r", "--renew").output
     assert "runs to do: 0; kept in r/records.jsonl: 1" in run("run", "tiny", "--out", "r").output
     run("page", "--records", "r", "--out", "docs")
     page = (tmp_path / "docs" / "reproduction.md").read_text(encoding="utf-8")
-    assert "1 of 1 runs are by earlier code" in page
+    assert "that computed the 1 runs: 0123456789 (1)." in page
     assert "runs to do: 1; kept" in run("run", "tiny", "--out", "r", "--renew").output
-    run("page", "--records", "r", "--out", "docs")
-    page = (tmp_path / "docs" / "reproduction.md").read_text(encoding="utf-8")
-    assert "earlier code" not in page
-    assert "runs to do: 0; kept" in run("run", "tiny", "--out", "r", "--renew").output
+    assert Store(tmp_path / "r" / "records.jsonl").commit(tiny, 0) == code_commit()
+
+
+def test_check_repeats_kept_runs_and_fails_if_one_differs(run, tiny, tmp_path):
+    run("run", "tiny", "--out", "r")
+    again = run("check", "--records", "r").output
+    assert "classifier of LabelPropagation on karate, labels: train, seed 0, by " in again
+    assert "1 of 1 runs give the same numbers with the code of " in again
+    store = Store(tmp_path / "r" / "records.jsonl")
+    store.add(tiny, 0, {**store.values(tiny, 0), "accuracy": 95.0}, 1.0)
+    differs = run("check", "--records", "r", ok=False)
+    assert differs.exit_code == 1
+    assert "accuracy was 95 and is 96.875" in differs.output
+    assert "0 of 1 runs give the same numbers" in differs.output
+    store.add(tiny, 0, {}, 1.0)
+    assert "are in one of the runs only" in run("check", "--records", "r", ok=False).output
+    short = run("check", "--records", "r", "--longest", "0.1", ok=False)
+    assert "holds no run of at most 0.1 s: allow longer ones." in short.output
+
+
+def test_a_sample_has_one_run_of_each_measure_first_and_no_times(store, monkeypatch):
+    cells = [Cell(name, "karate", {}) for name in ("first", "second", "third", "race")]
+    artefact = Artefact("tiny", "", "", tuple(Entry(c.measure, "x", cell=c) for c in cells))
+    for cell in cells:
+        for seed in range(8):
+            store.add(cell, seed, {"accuracy": 1.0}, 100.0 if seed == 7 else 1.0)
+    drawn = draw_jobs([artefact], store, 10, longest=30.0)
+    assert {job.cell.measure for job in drawn[:3]} == {"first", "second", "third"}
+    assert len({(job.cell.measure, job.seed) for job in drawn}) == 10
+    assert not any(job.seed == 7 or job.cell.measure == "race" for job in drawn)
+
+
+def test_the_commit_is_the_last_that_changed_computing_code(monkeypatch, tmp_path):
+    asked = []
+
+    def git(arguments, **options):
+        asked.append(arguments)
+        return subprocess.CompletedProcess(arguments, 0, stdout=answers.pop(0))
+
+    answers = ["0123456789\n", "", "0123456789\n", "diff"]
+    monkeypatch.setattr(subprocess, "run", git)
+    assert code_commit.__wrapped__() == "0123456789"
+    assert code_commit.__wrapped__().startswith("0123456789+")
+    assert {"src/gssl/methods", "reproduction/*.py"} < set(asked[0])
+    monkeypatch.setattr(subprocess, "run", lambda *_, **__: (_ for _ in ()).throw(FileNotFoundError))
+    assert code_commit.__wrapped__() == "unknown"
 
 
 def test_a_cell_that_fails_stands_in_the_way_of_no_other(run, tiny, tmp_path, monkeypatch):
