@@ -10,6 +10,7 @@ from gssl.graph import reached_nodes
 from gssl.graph.mapped import mapped_file
 from gssl.graph.validate import warn_user
 from gssl.methods.base import GraphClassifier
+from gssl.methods.elimination import eliminate, thin_order
 from gssl.methods.inputs import FittedParameters, check_number
 from gssl.methods.labels import UNLABELLED, one_hot, rows_to_distributions
 from gssl.methods.neighbourhood import EVERY, Nodes
@@ -30,7 +31,8 @@ class LabelPropagation(FittedParameters, GraphClassifier):
     .. math:: F_U = (D_{UU} - A_{UU})^{-1} A_{UL} Y_L
 
     is the only function with :math:`F = D^{-1} A F` on unlabelled nodes. Conjugate gradients need far fewer
-    steps to compute it than passing labels along one edge at a time. Step sizes are determined on a few
+    steps to compute it than passing labels along one edge at a time. On graphs in which a label has far to go
+    and elimination stays sparse, such as a long path, it is solved exactly instead. Step sizes are determined on a few
     random combinations of the classes; all classes then take the same steps, each in one pass over the graph,
     in single precision if ``tol`` is at least 1e-6. Features are only used to build a graph if none is given.
 
@@ -146,7 +148,7 @@ class LabelPropagation(FittedParameters, GraphClassifier):
     ) -> tuple[np.ndarray, int]:
         """Return the harmonic function F on free nodes: G = D^½ F solves (I − S)G = D^-½ A_UL Y_L.
 
-        Behind weak links the residual is small from the start, so convergence is also judged by row sums:
+        On long, thin graphs F itself is found by elimination. Behind weak links the residual is small from the start, so convergence is also judged by row sums:
         those of a harmonic function are one.
         """
         labelled = np.flatnonzero(codes != UNLABELLED)
@@ -155,11 +157,16 @@ class LabelPropagation(FittedParameters, GraphClassifier):
         # factor from G to F; degrees are relative to the largest, so that G is at most one
         scale = np.sqrt(degrees.max() / degrees)
         Y = csr_array((np.ones(len(labelled)), (labelled, codes[labelled])), (len(codes), len(self.classes_)))
-        B = csr_array(diags_array(scale / degrees.max()) @ (rows @ Y))
-        links = csr_array(rows[:, free])
+        pulls, links = csr_array(rows @ Y), csr_array(rows[:, free])
+        order = thin_order(links, np.flatnonzero(np.diff(pulls.indptr)))
+        near = np.sqrt(max(self.tol, np.finfo(np.float64).eps))
+        if order is not None:
+            F = eliminate(links, degrees, pulls, order)
+            if F is not None and np.abs(F.sum(axis=1) - 1.0).max() <= near:
+                return np.clip(F, 0.0, 1.0), 1
+        B = csr_array(diags_array(scale / degrees.max()) @ pulls)
         signs = np.random.default_rng(0).choice([-1.0, 1.0], (B.shape[1], _SKETCHES))
         few = np.column_stack([B.sum(axis=1), B @ signs])
-        near = np.sqrt(max(self.tol, np.finfo(np.float64).eps))
         checkpoint = execution.checkpoint(B, links)
         for dtype in precisions(self.tol, checkpoint, scale.max()):
             filters = symmetric_filters(links, dtype, degrees)
