@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.forging import rewrite_json
 
 from gssl.io import build_graph_store, open_graph_store, read_features
 from gssl.scale.run_folder import RunFolder
@@ -72,6 +73,8 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("damaged")
     (folder / "e.csv").write_text("source,target,weight\na,b,1\nb,c,2\nc,d,0.5\nd,a,1.5\n")
     build_graph_store(folder / "e.csv", folder / "store")
+    # a forger leaves checksums out, so that what is behind them is tried
+    rewrite_json(folder / "store" / "manifest.json")
     return folder / "store"
 
 

@@ -110,8 +110,8 @@ def test_what_is_no_regular_file_is_named_in_one_sentence(victim: Victim, tmp_pa
             folder.read_json("u.npy")
     if kind != "folder":
         # a file that is written whole takes the place of whatever had its name
-        folder.write_json("u.npy", 3)
-        assert folder.read_json("u.npy") == 3
+        folder.write_json("u.npy", {"step": 3})
+        assert folder.read_json("u.npy") == {"step": 3}
 
 
 def test_a_subfolder_that_is_a_link_is_refused(victim: Victim, tmp_path: Path):
@@ -137,8 +137,8 @@ def test_temporary_folders_of_others_are_left_alone(
     victim.plant(kind, tmp_path / "gssl-slabs-planted" / ".owner")
     victim.plant("link to a folder", tmp_path / "gssl-slabs-link")
     folder = RunFolder()
-    folder.write_json("a.json", 1)
-    assert folder.read_json("a.json") == 1
+    folder.write_json("a.json", {"step": 1})
+    assert folder.read_json("a.json") == {"step": 1}
     assert os.path.lexists(tmp_path / "gssl-slabs-planted" / ".owner")
 
 

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.sparse import csr_array
+from tests.forging import rewrite_json
 
 import gssl
 import gssl.io.graph_merging as graph_merging
@@ -105,6 +106,7 @@ def test_damaged_relations_are_refused(tmp_path, damage):
     build_graph_store(random_links(True), tmp_path / "store", edge_type="kind", directed=True)
     folder, manifest = tmp_path / "store" / "relations" / "0", tmp_path / "store" / "manifest.json"
     indices = np.load(folder / "indices.npy")
+    rewrite_json(manifest)
     if damage == "missing":
         shutil.rmtree(folder)
     elif damage == "short":

@@ -1,10 +1,9 @@
 """A graph store is opened without reading its links, and refused if its files are inconsistent."""
 
-import json
-
 import numpy as np
 import pandas as pd
 import pytest
+from tests.forging import rewrite_json
 
 from gssl.graph import check_adjacency
 from gssl.io import assemble, build_graph_store, from_scipy, open_graph_store, read_edges
@@ -41,6 +40,9 @@ def test_ids_of_another_graph_are_refused(tmp_path):
     store = build_graph_store("SELECT 'a' AS src, 'b' AS dst", tmp_path / "s")
     other = build_graph_store("SELECT 'a' AS src, 'b' AS dst UNION ALL SELECT 'b', 'c'", tmp_path / "t")
     (other.directory / "ids.parquet").replace(store.directory / "ids.parquet")
+    with pytest.raises(ValueError, match=r"ids.parquet is damaged, its checksum does not match"):
+        _ = open_graph_store(store.directory).node_ids
+    rewrite_json(store.directory / "manifest.json")
     again = open_graph_store(store.directory)
     for look in (lambda: again.node_ids, lambda: again.nodes(["a"]), lambda: again.ids([0])):
         with pytest.raises(ValueError, match=r"ids.parquet has 3 ids for 2 nodes: build the store again\."):
@@ -71,10 +73,10 @@ def test_brackets_in_the_name_of_a_folder_are_no_glob(write, tmp_path):
 def test_damaged_arrays_and_foreign_manifests_are_refused(write, tmp_path, name, values, message):
     folder = tmp_path / "store"
     build_graph_store(write("e.csv", "source,target,weight\na,b,2\nb,c,3\n"), folder)
+    rewrite_json(folder / "manifest.json")
     if (folder / f"{name}.npy").exists():
         np.save(folder / f"{name}.npy", values)
     else:
-        manifest = json.loads((folder / "manifest.json").read_text())
-        (folder / "manifest.json").write_text(json.dumps(manifest | {name: values}))
+        rewrite_json(folder / "manifest.json", **{name: values})
     with pytest.raises(ValueError, match=message):
         _ = open_graph_store(folder).adjacency

@@ -46,7 +46,7 @@ def test_finished_columns_are_reused_whatever_slabs_they_came_in(tmp_path):
     results = Results(SlabPlan(6, 2), 100, RunFolder(tmp_path))
     results.put(2, np.array([[5.0, 6.0]]))
     results.put(0, np.array([[1.0, 2.0]]))
-    assert np.load(tmp_path / "finished.npy").tolist() == [True, True, False, False, True, True]
+    assert (np.load(tmp_path / "finished.npy") > 0).tolist() == [True, True, False, False, True, True]
     again = Results(SlabPlan(6, 1), 100, RunFolder(tmp_path))
     assert again.todo == [2, 3]
     assert Results(SlabPlan(6, 3), 100, RunFolder(tmp_path)).todo == [0, 1]

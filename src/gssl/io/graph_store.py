@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
+from gssl.checksums import CHECKSUMS, file_checksum, read_sealed, seal
 from gssl.graph import TypedAdjacency
 from gssl.graph.adjacency import declare_directed
 from gssl.graph.simplify import declare_simple
@@ -64,6 +65,8 @@ class GraphStore:
     facts: EdgeFacts = field(default_factory=EdgeFacts)
     kind_columns: tuple[str, ...] = ()
     relations: tuple[StoredRelation, ...] = ()
+    # of its files, by name; those found right are removed, and earlier stores have none
+    _checksums: dict[str, str] = field(default_factory=dict, init=False)
 
     @cached_property
     def adjacency(self) -> csr_array:
@@ -73,6 +76,8 @@ class GraphStore:
         int64 and ``indices`` int32, and an unweighted graph broadcasts a single weight, so the matrix itself
         takes no memory. SciPy's operations on it may copy the arrays.
         """
+        for name in [name for name in self._checksums if name.endswith(".npy")]:
+            self.check_file(name)
         union = declare_simple(map_edges(self.directory, self.n_nodes, self.n_edges, weighted=self.weighted))
         relations = {}
         for one in self.relations:
@@ -121,6 +126,13 @@ class GraphStore:
         numbers[matches["position"]] = matches["node"]
         return numbers
 
+    def check_file(self, name: str) -> None:
+        """Raise ValueError if a file of the store has changed since it was built; it is read only once."""
+        known, path = self._checksums.get(name), self.directory / name
+        if known is not None and file_checksum(path) != known:
+            raise ValueError(f"{path} is damaged, its checksum does not match: build the store again.")
+        self._checksums.pop(name, None)
+
     def __repr__(self) -> str:
         facts = ", weighted" if self.weighted else ""
         facts += f", relations={len(self.relations)}" if self.relations else ""
@@ -160,7 +172,7 @@ def open_graph_store(directory: str | Path) -> GraphStore:
     if not manifest.is_file():
         raise FileNotFoundError(f"{directory} is not a graph store: build one with gssl graph build.")
     try:
-        data = json.loads(manifest.read_text(encoding="utf-8"))
+        data = read_sealed(manifest.read_bytes())
         if data["format"] != _FORMAT:
             raise ValueError
         version = int(data["version"])
@@ -175,7 +187,8 @@ def open_graph_store(directory: str | Path) -> GraphStore:
             tuple(str(column) for column in data.get("kind_columns", ())),
             _read_relations(folder, data.get("relations", [])),
         )
-    except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
+        store._checksums.update({str(name): str(known) for name, known in data.get(CHECKSUMS, {}).items()})
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
         raise ValueError(
             f"{manifest} is not the manifest of a graph store: build the store again."
         ) from error
@@ -207,6 +220,7 @@ def relation_folder(folder: Path, number: int) -> Path:
 
 def id_relation(store: GraphStore) -> str:
     """Return the SQL relation of the ids; its ``file_row_number`` is the node number."""
+    store.check_file("ids.parquet")
     return numbered_rows(store.directory / "ids.parquet")
 
 
@@ -241,8 +255,10 @@ def write_manifest(
             {"name": one.name, "edges": one.n_edges, "weighted": one.weighted, "directed": one.directed}
             for one in relations
         ]
+    files = sorted(path for path in folder.rglob("*") if path.suffix in (".npy", ".parquet"))
+    data[CHECKSUMS] = {path.relative_to(folder).as_posix(): file_checksum(path) for path in files}
     text = json.dumps(data, indent=2, ensure_ascii=False)
-    (folder / _MANIFEST).write_text(text, encoding="utf-8")
+    (folder / _MANIFEST).write_bytes(seal(text.encode()))
 
 
 def map_edges(

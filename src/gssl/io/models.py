@@ -10,6 +10,7 @@ import numpy as np
 import sklearn
 from safetensors import SafetensorError, safe_open
 
+from gssl.checksums import CHECKSUMS, array_checksum, read_sealed, seal
 from gssl.files import write_all
 from gssl.io.atomic import whole_file
 from gssl.io.model_data import is_in_files
@@ -23,8 +24,8 @@ from gssl.selection.auto_sets import AutoLabelSets
 from gssl.wording import quoted, reason
 
 FORMAT = "gssl-model"
-VERSION = 3
-# format 2 lacks the data of fit, and is read as well
+VERSION = 4
+# format 3 has no checksums, and format 2 lacks the data of fit; both are read
 _OLDEST = 2
 # the setting that says how features were prepared
 _PREPARATION = "preparation"
@@ -84,9 +85,11 @@ def save(
         "model": writer.model,
         "problem": writer.problem,
         "settings": _preparation_text(problem) | (settings or {}),
+        CHECKSUMS: {key: array_checksum(array) for key, array in writer.tensors.items()},
     }
+    text = seal(json.dumps(metadata, allow_nan=False).encode()).decode()
     with whole_file(path) as part, part.open("wb", buffering=0) as file:
-        _write_tensors(file, writer.tensors, {FORMAT: json.dumps(metadata, allow_nan=False)})
+        _write_tensors(file, writer.tensors, {FORMAT: text})
 
 
 def save_fit(model: Any, path: str | Path, problem: Problem) -> bool:
@@ -253,9 +256,9 @@ def _read_file(path: str | Path, arrays: bool = True) -> tuple[dict[str, Any], d
             f"{file} is not a saved model, or not a whole one: save it again with gssl.save."
         ) from error
     try:
-        metadata = json.loads(text)
+        metadata = read_sealed(text.encode())
     except (ValueError, RecursionError) as error:
-        raise ValueError(f"{file} is damaged: its description is not JSON; save it again.") from error
+        raise ValueError(f"{file} is damaged: its description has been changed; save it again.") from error
     version = metadata.get("version") if isinstance(metadata, dict) else None
     if not isinstance(version, int) or metadata.get("format") != FORMAT:
         raise ValueError(f"{path} is a safetensors file but not a gssl model: save one with gssl.save.")
@@ -263,8 +266,12 @@ def _read_file(path: str | Path, arrays: bool = True) -> tuple[dict[str, Any], d
         advice = "update gssl" if version > VERSION else "fit the model again and save it"
         raise ValueError(
             f"{path} is a model of format {quoted(version)}, written by gssl {quoted(metadata.get('gssl'))}, "
-            f"and this version reads formats {_OLDEST} and {VERSION}: {advice}."
+            f"and this version reads formats {_OLDEST} to {VERSION}: {advice}."
         )
+    sums = metadata.get(CHECKSUMS)
+    for key, array in tensors.items() if isinstance(sums, dict) else ():
+        if sums.get(key) != array_checksum(array):
+            raise ValueError(f"{file} is damaged: its {quoted(key)} has been changed; save it again.")
     return metadata, tensors
 
 

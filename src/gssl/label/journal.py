@@ -2,7 +2,6 @@
 
 import json
 import os
-import zlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, get_args
@@ -10,6 +9,7 @@ from typing import Any, get_args
 import numpy as np
 from filelock import Timeout
 
+from gssl.checksums import seal, unseal
 from gssl.files import explain_write_errors, make_lock, open_regular, sync_folder, write_all
 from gssl.io.atomic import check_writable
 from gssl.io.label_tables import Answers
@@ -18,7 +18,6 @@ from gssl.io.label_tables import Answers
 _HEADER = {"journal": "gssl label", "format": 2}
 # the header and the fields of format 1, which had no checksums
 _EARLIER, _EARLIER_FIELDS = {**_HEADER, "format": 1}, {"do", "nodes", "label", "labels", "at"}
-_SEAL = len(b', "crc": "00000000"}')
 
 
 def journal_path(out: Path) -> Path:
@@ -152,18 +151,13 @@ def _read_records(
 
 def _encode(line: dict[str, Any]) -> bytes:
     """Return an object as a line of JSON with a checksum."""
-    return _seal(json.dumps(line, ensure_ascii=False).encode("utf-8", "surrogatepass"))
-
-
-def _seal(content: bytes) -> bytes:
-    """Add the checksum of an object as its last field."""
-    return content[:-1] + b', "crc": "%08x"}' % zlib.crc32(content)
+    return seal(json.dumps(line, ensure_ascii=False).encode("utf-8", "surrogatepass"))
 
 
 def _decode(line: bytes) -> dict[str, Any] | None:
     """Return a line without its checksum; None if it has none or another."""
-    content = line[:-_SEAL] + b"}"
-    return _parse(content) if _seal(content) == line else None
+    content = unseal(line)
+    return None if content is None else _parse(content)
 
 
 def _parse(line: bytes) -> dict[str, Any] | None:

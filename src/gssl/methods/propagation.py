@@ -32,9 +32,10 @@ class LabelPropagation(FittedParameters, GraphClassifier):
 
     is the only function with :math:`F = D^{-1} A F` on unlabelled nodes. Conjugate gradients need far fewer
     steps to compute it than passing labels along one edge at a time. On graphs in which a label has far to go
-    and elimination stays sparse, such as a long path, it is solved exactly instead. Step sizes are determined on a few
-    random combinations of the classes; all classes then take the same steps, each in one pass over the graph,
-    in single precision if ``tol`` is at least 1e-6. Features are only used to build a graph if none is given.
+    and elimination stays sparse, such as a long path, it is solved exactly instead. Step sizes are determined
+    on a few random combinations of the classes; all classes then take the same steps, each in one pass over
+    the graph, in single precision if ``tol`` is at least 1e-6. Features are only used to build a graph if
+    none is given.
 
     Parameters
     ----------
@@ -148,8 +149,8 @@ class LabelPropagation(FittedParameters, GraphClassifier):
     ) -> tuple[np.ndarray, int]:
         """Return the harmonic function F on free nodes: G = D^½ F solves (I − S)G = D^-½ A_UL Y_L.
 
-        On long, thin graphs F itself is found by elimination. Behind weak links the residual is small from the start, so convergence is also judged by row sums:
-        those of a harmonic function are one.
+        On long, thin graphs F itself is found by elimination. Elsewhere, the residual behind weak links is
+        small from the start, so convergence is also judged by row sums: those of a harmonic function are one.
         """
         labelled = np.flatnonzero(codes != UNLABELLED)
         rows = A[free].astype(np.float64)

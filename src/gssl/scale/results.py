@@ -1,6 +1,8 @@
-"""The result of a task: one array and a mask of its finished columns, in memory or in a file."""
+"""The result of a task: one array and its finished columns, in memory or in a file."""
 
 import os
+import warnings
+import zlib
 from pathlib import Path
 
 import numpy as np
@@ -14,18 +16,22 @@ from gssl.scale.run_folder import RunFolder, map_array
 _ARRAY, _FINISHED = "embedding.npy", "finished.npy"
 # columns transposed at a time: a row of them fills a cache line in single precision
 _COLUMNS = 16
+# the lowest bit that no checksum has, which marks a finished column
+_MARK = np.uint64(1 << 32)
 
 
 class Results:
     """The columns of a result: in memory, in a temporary file above ``max_bytes``, or in a resume folder.
 
-    In a resume folder (``kept``), columns are marked as finished once they are on disk. An earlier run may
-    have had slabs of another width: slabs that are only partly finished are computed again.
+    In a resume folder (``kept``), columns are marked as finished, with a checksum, once they are on disk. An
+    earlier run may have had slabs of another width: slabs that are only partly finished are computed again,
+    and so are columns that have been changed since.
     """
 
     def __init__(self, plan: SlabPlan, max_bytes: int, kept: RunFolder | None = None) -> None:
         self.plan, self.kept, self._max_bytes = plan, kept, max_bytes
-        self._finished = np.zeros(plan.n_columns, dtype=bool)
+        # 0 until a column is finished, then its checksum with a mark
+        self._finished = np.zeros(plan.n_columns, dtype=np.uint64)
         self._array: np.ndarray | None = None
         self._file: FileArray | None = None
         self._folder = kept
@@ -43,8 +49,9 @@ class Results:
                 write_columns(self._file, columns, part, durable=self._folder.durable)
         elif self._array is not None and self._array is not part:
             self._array[:, columns] = part
-        self._finished[columns] = True
-        if self.kept is not None:
+        self._finished[columns] = _MARK
+        if self.kept is not None and self._file is not None:
+            self._finished[columns] = column_checksums(self._file, part)
             self.kept.write_array(_FINISHED, self._finished)
 
     def whole(self) -> np.ndarray:
@@ -71,20 +78,39 @@ class Results:
                 self._file = reserve_array(path, shape, part.dtype)
 
     def _reopen(self, kept: RunFolder) -> None:
-        """Read the mask, and check the array that it belongs to."""
+        """Read which columns are finished, and check the array that they belong to."""
         path, finished = kept.path / _ARRAY, kept.read_array(_FINISHED)
         try:
             array = map_array(path)
         except Exception:  # a damaged file can raise anything
             array = np.empty(0)
         fits = array.ndim == 2 and array.shape[1] == len(self._finished) and array.flags.f_contiguous
-        if not fits or (finished.shape, finished.dtype) != (self._finished.shape, self._finished.dtype):
-            raise ValueError(
-                f"{path} is missing or does not match the finished columns of this run: remove {kept.path} "
-                "to start over."
+        # earlier runs marked columns without checksums
+        fits = fits and finished.dtype in (np.dtype(bool), self._finished.dtype)
+        if fits and finished.shape == self._finished.shape:
+            self._file = FileArray(path, int(getattr(array, "offset", 0)), array.shape, array.dtype, "F")
+            self._finished = finished * _MARK if finished.dtype == bool else finished
+            if finished.dtype == bool or self._forget_changed(array):
+                return
+        raise ValueError(
+            f"{path} is missing or does not match the finished columns of this run: remove {kept.path} "
+            "to start over."
+        )
+
+    def _forget_changed(self, array: np.ndarray) -> bool:
+        """Forget finished columns whose checksums do not match, and say so; return whether others do."""
+        assert self._file is not None
+        done = np.flatnonzero(self._finished)
+        wrong = [k for k in done if column_checksums(self._file, array[:, k : k + 1])[0] != self._finished[k]]
+        if 0 < len(wrong) < len(done):
+            self._finished[wrong] = 0
+            warnings.warn(
+                f"{self._file.path} is damaged: {len(wrong):,} of {len(done):,} finished columns have been "
+                "changed and are computed again.",
+                stacklevel=2,
             )
-        self._finished = finished
-        self._file = FileArray(path, int(getattr(array, "offset", 0)), array.shape, array.dtype, "F")
+        # if none matches, the header of the file may be another one
+        return not wrong or len(wrong) < len(done)
 
 
 def reserve_array(path: Path, shape: tuple[int, int], dtype: np.dtype) -> FileArray:
@@ -101,6 +127,13 @@ def reserve_array(path: Path, shape: tuple[int, int], dtype: np.dtype) -> FileAr
                 os.posix_fallocate(opened.fileno(), 0, n_bytes)
             opened.truncate(n_bytes)
     return file
+
+
+def column_checksums(file: FileArray, U: np.ndarray) -> np.ndarray:
+    """Return the checksum of each column as it is in the file, together with the file's shape and type."""
+    start = zlib.crc32(f"{file.dtype.str} {file.shape} {file.offset}".encode())
+    columns = (np.ascontiguousarray(U[:, k], dtype=file.dtype) for k in range(U.shape[1]))
+    return np.array([zlib.crc32(column.data, start) for column in columns], dtype=np.uint64) | _MARK
 
 
 def write_columns(file: FileArray, columns: slice, U: np.ndarray, *, durable: bool) -> None:

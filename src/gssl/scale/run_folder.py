@@ -15,6 +15,7 @@ import numpy as np
 from filelock import Timeout
 from numpy.lib import format as npy
 
+from gssl.checksums import read_sealed, seal
 from gssl.files import (
     abandoned,
     check_real_folder,
@@ -96,16 +97,16 @@ class RunFolder:
         except Exception as error:  # a damaged file can raise anything
             raise ValueError(f"{path} is damaged: remove {self.path} and run again.") from error
 
-    def write_json(self, name: str, content: Any) -> None:
-        """Write numbers and text as JSON."""
-        self.write(name, lambda file: file.write(json.dumps(content).encode()))
+    def write_json(self, name: str, content: dict[str, Any]) -> None:
+        """Write an object of numbers and text as JSON with a checksum."""
+        self.write(name, lambda file: file.write(seal(json.dumps(content).encode())))
 
     def read_json(self, name: str) -> Any:
         """Read JSON; return None if there is no such file."""
         path = self.path / name
         try:
             with open_regular(path) as opened:
-                return json.loads(opened.read())
+                return read_sealed(opened.read())
         except FileNotFoundError:
             return None
         except (ValueError, RecursionError) as error:
