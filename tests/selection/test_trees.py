@@ -66,3 +66,14 @@ def test_an_explanation_says_what_share_trees_have(fitted):
     (one,) = gssl.why(model, 700)
     weight = 100 * model.tree_pool_[1] / model.tree_pool_[:2].sum()
     assert one.note == f"Boosted trees have a weight of {weight:.0f} % beside these shares."
+
+
+def test_nodes_that_look_the_same_are_hidden_together_and_leave_no_trees():
+    """On a path without features most nodes are alike, and what is left has one class."""
+    n = 20_000
+    A = csr_array((np.ones(n - 1), (np.arange(n - 1), np.arange(1, n))), shape=(n, n))
+    y = np.where(np.arange(n) % 200 == 0, np.arange(n) // 200 % 2, UNLABELLED)
+    y[-1] = 1
+    model = gssl.AutoClassifier().fit(None, y, adjacency=csr_array(A + A.T))
+    assert not model.has_trees
+    assert (model.transduction_[y != UNLABELLED] == y[y != UNLABELLED]).mean() > 0.9

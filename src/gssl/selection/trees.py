@@ -278,6 +278,11 @@ class ClassInputs(TreeInputs):
         """Return the one-hot classes of some nodes."""
         return one_hot(self.strata[rows], len(self.classes), np.float64)
 
+    def has_one_class_without(self, hidden: np.ndarray) -> bool:
+        """Return whether the labels of the other nodes are all of one class."""
+        rest = np.setdiff1d(self.nodes, hidden, assume_unique=True)
+        return len(np.unique(self.codes[rest])) < 2
+
     def learn(self, D: np.ndarray, rows: np.ndarray, weights: Any, **settings: Any) -> Any:
         """Fit a classifier."""
         from sklearn.ensemble import HistGradientBoostingClassifier  # not needed where trees are not tried
@@ -426,7 +431,8 @@ def judge_trees(inputs: ClassInputs, hidden: HiddenLabels, linear: np.ndarray) -
         return fit_pool(linear[at], Q, hidden.truth[at], hidden.labels.weights[at])
 
     folds, nearby = inputs.folds(len(hidden.folds)), inputs.nearby
-    if len(folds) < 2:
+    # nodes that look the same are in one fold, so the others may have a single class
+    if len(folds) < 2 or any(inputs.has_one_class_without(fold) for fold in folds):
         return None
     first = folds[0]
     tested = inputs.sample(first, _SCREENED)
