@@ -30,6 +30,9 @@ coverage: .venv/dev ## which lines the tests run, without the optional networks;
 bench: .venv/bench ## ratios against rivals and against the machine itself (half an hour); ONLY=name for one
 	$(BIN)/python -m benchmarks $(foreach name,$(ONLY),--only $(name))
 
+fuzz: .venv/dev ## random input on the labelling page, journals, models and tables; SECONDS=600 by default
+	$(BIN)/python scripts/fuzz.py --seconds $(or $(SECONDS),600)
+
 paper: .venv/dev ## every table and figure of the paper: kept runs, and quick ones where there are none
 	$(BIN)/python -m reproduction all --quick
 
@@ -67,4 +70,4 @@ clean: ## forget the environment and every cache
 	$(BIN)/python -m pip install -q --disable-pip-version-check --no-build-isolation -c constraints.txt -e '.[docs]'
 	touch $@
 
-.PHONY: help run test test-slow coverage bench paper paper-all docs clean
+.PHONY: help run test test-slow coverage bench fuzz paper paper-all docs clean
