@@ -1,4 +1,4 @@
-"""Refused means nothing was written, acknowledged means nothing is lost, in any order of actions and faults."""
+"""Refused means nothing was written, acknowledged means nothing is lost, whatever happens in between."""
 
 import resource
 import shutil
