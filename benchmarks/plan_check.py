@@ -8,7 +8,6 @@ passes, for which a plan measures one slab; the whole fit is shown beside it.
 # ruff: noqa: T201 - a command prints
 import argparse
 import json
-import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,11 +16,11 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.child import in_child, write_features
 from gssl.io.edge_tables import EdgeFacts
 from gssl.io.graph_store import write_manifest
 from gssl.scale.estimate import PROCESS, Estimate, Job, layouts
 
-_ROOT = Path(__file__).parents[1]
 _DEPTH, _CLASSES = 2, 4
 _HEAD = (
     "| nodes | features | budget | method | slabs × columns | memory planned | measured | ratio "
@@ -82,7 +81,10 @@ def main() -> None:
 
 def check(folder: Path, size: Size, method: str, *, cpu: bool = False) -> bool:
     """Compare a run with its plan, print a line, and return whether memory is within 30 %."""
-    run = _child(str(folder), method, str(_DEPTH), str(_CLASSES), str(size.budget), "cpu" if cpu else "wall")
+    clock = "cpu" if cpu else "wall"
+    run = json.loads(
+        in_child("plan", str(folder), method, str(_DEPTH), str(_CLASSES), str(size.budget), clock)
+    )
     plan = planned(size.job(method), size.budget)
     if (plan.width, plan.passes) != (run["width"], run["passes"]):
         sys.exit(f"{method} on {size.nodes:,} nodes: {plan} was planned, but {run} came.")
@@ -115,12 +117,6 @@ def _line(size: Size, method: str, plan: Estimate, run: dict[str, Any]) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-def _child(*arguments: str) -> Any:
-    command = [sys.executable, "-m", "benchmarks.plan_child", *arguments]
-    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, cwd=_ROOT)
-    return json.loads(done.stdout)
-
-
 def prepare(folder: Path, size: Size) -> None:
     """Write a graph store and features, unless they exist."""
     if (folder / "X.npy").exists():
@@ -136,13 +132,7 @@ def prepare(folder: Path, size: Size) -> None:
     np.save(folder / "indptr.npy", np.r_[0, np.cumsum(np.bincount(links // n, minlength=n))])
     np.save(folder / "indices.npy", (links % n).astype(np.int32))
     write_manifest(folder, "drawn at random", EdgeFacts(), [], ())
-    block = rng.random((10_000, size.features), dtype=np.float32)
-    with (folder / "X.npy.part").open("wb") as file:
-        header = {"descr": "<f4", "fortran_order": False, "shape": (n, size.features)}
-        np.lib.format.write_array_header_1_0(file, header)
-        for start in range(0, n, len(block)):
-            np.roll(block, start // len(block), axis=1)[: n - start].tofile(file)
-    (folder / "X.npy.part").replace(folder / "X.npy")
+    write_features(folder / "X.npy", n, size.features)
 
 
 if __name__ == "__main__":
