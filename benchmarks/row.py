@@ -68,8 +68,7 @@ class Row:
     @property
     def versioned_rival(self) -> str:
         """The rival with the version of its package."""
-        shown = self.package if self.package.lower() not in self.rival.lower() else ""
-        return f"{self.rival} ({f'{shown} {self.version}'.strip()})" if self.version else self.rival
+        return f"{self.rival} ({self.package} {self.version})" if self.version else self.rival
 
     def status(self, measured: Measured, *, quick: bool = False) -> str:
         """Return reached, MISS, skipped or FAILED; info in quick runs, whose sizes have no goals."""
