@@ -36,7 +36,7 @@ def rows(*, quick: bool) -> list[Row]:
                 at_most=goal,
                 limit="hashing of ids, and sorting of links in both directions",
             )
-            for kind, goal in (("text", 20.0), ("integer", 10.0))
+            for kind, goal in (("text", 15.0), ("integer", 12.0))
         ),
     ]
 
