@@ -27,7 +27,7 @@ coverage: .venv/dev ## which lines the tests run, without the optional networks;
 	$(BIN)/coverage combine -q
 	$(BIN)/coverage report
 
-bench: .venv/bench ## ratios against rivals and against the machine itself (half an hour); ONLY=name for one
+bench: .venv/bench ## ratios against rivals and against the machine itself (20 minutes); ONLY=name for one
 	$(BIN)/python -m benchmarks $(foreach name,$(ONLY),--only $(name))
 
 fuzz: .venv/dev ## random input on the labelling page, journals, models and tables; SECONDS=600 by default

@@ -10,59 +10,65 @@ os.environ.update(
     {f"{name}_NUM_THREADS": str(THREADS) for name in ("OMP", "OPENBLAS", "MKL", "NUMBA", "GSSL")}
 )
 
+
 import argparse
 import time
 import warnings
 from pathlib import Path
 
 from benchmarks import chart, table
-from benchmarks.entry import Row
-from benchmarks.measure import run
-from benchmarks.rows import entries
+from benchmarks.row import Row, run
+from benchmarks.rows import rows
 
 
 def main() -> None:
     """Read the options and run."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="cora and small drawn graphs, in minutes")
+    parser.add_argument("--quick", action="store_true", help="cora and small drawn graphs, without goals")
     parser.add_argument(
         "--only", metavar="NAME", action="append", help="names that begin so; may be repeated"
     )
     parser.add_argument("--out", metavar="DIR", type=Path, default=Path("bench-results"))
     parser.add_argument("--list", action="store_true", help="show the names and stop")
     options = parser.parse_args()
-
-    chosen = [
-        entry
-        for entry in entries(quick=options.quick)
-        if options.only is None or entry.name.startswith(tuple(options.only))
-    ]
+    begins = tuple(options.only or [""])
+    chosen = [row for row in rows(quick=options.quick) if row.name.startswith(begins)]
     if not chosen:
-        parser.error(f"no benchmark begins with {' or '.join(options.only)}: see --list")
+        parser.error(f"no row begins with {' or '.join(begins)}: see --list")
     if options.list:
-        print("\n".join(f"{entry.name:24} {entry.what}" for entry in chosen))
-        return
+        print("\n".join(f"{row.name:24} {row.goal:12} {row.what}, beside {row.rival}" for row in chosen))
+    else:
+        measure(chosen, options.out, quick=options.quick)
+
+
+def measure(chosen: list[Row], folder: Path, *, quick: bool) -> None:
+    """Measure rows one after the other, and write the table after each."""
     _set_up()
+    folder.mkdir(parents=True, exist_ok=True)
     start = time.perf_counter()
-    rows: list[Row] = []
+    lines: list[table.Line] = []
     spent: dict[str, float] = {}
-    for entry in chosen:
+    for row in chosen:
         begun = time.perf_counter()
-        for row in run(entry, quick=options.quick):
-            rows.append(row)
-            print(
-                f"{row.name:24} {row.rival:44} {table.figure(row):28} {row.goal:12} {row.status}", flush=True
-            )
-            if row.skipped or row.failed:
-                print(f"{'':24} {row.note}", flush=True)
-        # written after each benchmark, so that an interrupted run keeps its results
+        measured = run(row)
+        lines.append((row, measured))
+        spent[row.name] = time.perf_counter() - begun
+        status = row.status(measured, quick=quick)
+        shown = f"{row.name:24} {row.rival:36} {table.figure(row, measured):28} {row.goal:12} {status}"
+        print(shown if measured.values else f"{shown}: {measured.note}", flush=True)
+        # after each row, so that an interrupted run keeps its results
         elapsed = time.perf_counter() - start
-        spent[entry.name] = time.perf_counter() - begun
-        _write(rows, options.out, quick=options.quick, elapsed=elapsed, spent=spent)
-    _draw(rows, options.out)
+        text = table.markdown(lines, quick=quick, elapsed=elapsed)
+        (folder / "table.md").write_text(text, encoding="utf-8")
+        text = table.as_json(lines, quick=quick, elapsed=elapsed, spent=spent)
+        (folder / "results.json").write_text(text, encoding="utf-8")
+    try:
+        chart.draw(lines, folder, quick=quick)
+    except ImportError as missing:
+        print(f"no chart: {missing.name} is not installed")
     longest = sorted(spent, key=lambda name: -spent[name])[:5]
     print("longest:", ", ".join(f"{name} {spent[name]:.0f} s" for name in longest))
-    print(f"results in {options.out}, after {elapsed / 60:.1f} minutes")
+    print(f"results in {folder}, after {elapsed / 60:.1f} minutes")
 
 
 def _set_up() -> None:
@@ -71,20 +77,6 @@ def _set_up() -> None:
 
     warnings.simplefilter("ignore", GraphWarning)
     operators.set_threads(THREADS)
-
-
-def _write(rows: list[Row], folder: Path, *, quick: bool, elapsed: float, spent: dict[str, float]) -> None:
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / "table.md").write_text(table.markdown(rows, quick=quick, elapsed=elapsed), encoding="utf-8")
-    text = table.as_json(rows, quick=quick, elapsed=elapsed, spent=spent)
-    (folder / "results.json").write_text(text, encoding="utf-8")
-
-
-def _draw(rows: list[Row], folder: Path) -> None:
-    try:
-        chart.draw(rows, folder)
-    except ImportError as missing:
-        print(f"no chart: {missing.name} is not installed")
 
 
 if __name__ == "__main__":

@@ -17,9 +17,10 @@ from typing import Any
 
 import click
 import numpy as np
-from scipy.sparse import csr_array
 
 import gssl
+from benchmarks.accuracy.worth import labels_needed
+from gssl.datasets import make_block_graph
 from gssl.io import Problem
 from gssl.label.background import BackgroundFit
 from gssl.label.journal import Journal
@@ -79,17 +80,6 @@ def simulate(session: Session, truth: list[str], order: str, seed: int) -> Itera
         yield Point(budget, accuracy(session, truth), np.nan if estimate is None else estimate["share"], hits)
 
 
-def labels_needed(curve: list[float], goal: float) -> float:
-    """Return the number of labels at which a curve reaches a goal, interpolated between budgets."""
-    for k, score in enumerate(curve):
-        if score >= goal:
-            if k == 0:
-                return BUDGETS[0]
-            part = (goal - curve[k - 1]) / (score - curve[k - 1])
-            return BUDGETS[k - 1] + part * (BUDGETS[k] - BUDGETS[k - 1])
-    return np.inf
-
-
 def run_accuracy(graphs: Sequence[str] = GRAPHS) -> dict[str, Any]:
     """Compare both orders on all graphs, and estimates with the true accuracy."""
     results: dict[str, Any] = {}
@@ -111,7 +101,10 @@ def run_accuracy(graphs: Sequence[str] = GRAPHS) -> dict[str, Any]:
         }
         results[name] = {
             "accuracy": {order: mean.round(4).tolist() for order, mean in means.items()},
-            "needed": {order: labels_needed(list(mean), goal) for order, mean in means.items()},
+            "needed": {
+                order: labels_needed(dict(zip(BUDGETS, mean, strict=True)), goal)
+                for order, mean in means.items()
+            },
             "estimate_off": {o: _mean([abs(p.estimate - p.accuracy) for p in judged[o]]) for o in orders},
             "share_off": {o: _mean([abs(p.share - p.accuracy) for p in judged[o]]) for o in orders},
         }
@@ -125,26 +118,14 @@ def _mean(values: list[float]) -> float:
 
 def synthetic(n: int, d: int, n_classes: int) -> tuple[Problem, list[str]]:
     """Return a random problem with dense features and 500 labels, and the class of each node."""
-    rng = np.random.default_rng(0)
-    truth = rng.integers(0, n_classes, n)
-    X = rng.standard_normal((n, d), dtype=np.float32)
-    X += (0.1 * rng.standard_normal((n_classes, d))[truth]).astype(np.float32)
-    order = np.argsort(truth, kind="stable")
-    starts = np.searchsorted(truth[order], np.arange(n_classes + 1))
-    u = rng.integers(0, n, 4 * n)
-    low, high = starts[truth[u]], starts[truth[u] + 1]
-    near = order[low + (rng.random(4 * n) * (high - low)).astype(np.int64)]
-    v = np.where(rng.random(4 * n) < 0.6, near, rng.integers(0, n, 4 * n))
-    A = csr_array((np.ones(8 * n), (np.r_[u, v], np.r_[v, u])), shape=(n, n))
-    A.setdiag(0)
-    A.eliminate_zeros()
-    A.data[:] = 1
-    names = [f"class {code}" for code in truth]
+    data = make_block_graph(n, 4 * n, d, n_classes, homophily=0.64, features="dense", random_state=0)
+    names = [f"class {code}" for code in data.labels]
     y = np.full(n, None, dtype=object)
-    for node in rng.choice(n, 500, replace=False):
+    for node in np.random.default_rng(0).choice(n, 500, replace=False):
         y[node] = names[node]
     ids = np.array([f"node {i}" for i in range(n)], dtype=object)
-    return Problem(ids, csr_array(A), X, y, feature_names=tuple(f"feature {k}" for k in range(d))), names
+    features = tuple(f"feature {k}" for k in range(d))
+    return Problem(ids, data.adjacency, data.features, y, feature_names=features), names
 
 
 def server_times(session: Session, truth: list[str], n_actions: int) -> dict[str, float]:

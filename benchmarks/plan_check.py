@@ -8,7 +8,6 @@ passes, for which a plan measures one slab; the whole fit is shown beside it.
 # ruff: noqa: T201 - a command prints
 import argparse
 import json
-import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,11 +16,11 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.child import in_child, write_features
 from gssl.io.edge_tables import EdgeFacts
 from gssl.io.graph_store import write_manifest
 from gssl.scale.estimate import PROCESS, Estimate, Job, layouts
 
-_ROOT = Path(__file__).parents[1]
 _DEPTH, _CLASSES = 2, 4
 _HEAD = (
     "| nodes | features | budget | method | slabs × columns | memory planned | measured | ratio "
@@ -55,8 +54,6 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="one method at each of two small sizes")
     parser.add_argument("--nodes", type=int, help="only the size that has so many")
     parser.add_argument("--method", choices=METHODS, action="append", help="only this one; may be repeated")
-    parser.add_argument("--folder", type=Path, help="keep the problems there, and use those that are there")
-    parser.add_argument("--prepare", action="store_true", help="only write the problems into the folder")
     parser.add_argument("--cpu", action="store_true", help="compare CPU time, on a machine that is busy")
     options = parser.parse_args()
     runs = [
@@ -65,35 +62,27 @@ def main() -> None:
         if options.nodes in (None, size.nodes) and method in (options.method or METHODS)
     ]
     with TemporaryDirectory(prefix="gssl-plan-", dir=Path.home()) as temporary:
-        folder = options.folder or Path(temporary)
-        for size in dict.fromkeys(size for size, _ in runs):
-            prepare(folder / str(size.nodes), size)
-        if options.prepare:
-            return
+        folders = {size: Path(temporary) / str(size.nodes) for size, _ in runs}
+        for size, folder in folders.items():
+            prepare(folder, size)
         print(_HEAD, "|---" * 12 + "|", sep="\n")
-        off = [
-            method
-            for size, method in runs
-            if not check(folder / str(size.nodes), size, method, cpu=options.cpu)
-        ]
+        off = [method for size, method in runs if not check(folders[size], size, method, cpu=options.cpu)]
     if off:
         sys.exit(f"the memory of {', '.join(off)} is off by more than 30 %.")
 
 
 def check(folder: Path, size: Size, method: str, *, cpu: bool = False) -> bool:
     """Compare a run with its plan, print a line, and return whether memory is within 30 %."""
-    run = _child(str(folder), method, str(_DEPTH), str(_CLASSES), str(size.budget), "cpu" if cpu else "wall")
-    plan = planned(size.job(method), size.budget)
+    clock = "cpu" if cpu else "wall"
+    run = json.loads(
+        in_child("plan", str(folder), method, str(_DEPTH), str(_CLASSES), str(size.budget), clock)
+    )
+    # the last layout reserves no memory to cache links
+    plan = layouts(size.job(method), 1, PROCESS + size.budget)[-1]
     if (plan.width, plan.passes) != (run["width"], run["passes"]):
         sys.exit(f"{method} on {size.nodes:,} nodes: {plan} was planned, but {run} came.")
     print(_line(size, method, plan, run), flush=True)
     return 1 / 1.3 < plan.memory / run["peak"] < 1.3
-
-
-def planned(job: Job, budget: int) -> Estimate:
-    """Return the plan of a run with a budget: that of a machine with this much beside the process."""
-    # the last layout reserves no memory to cache links
-    return layouts(job, 1, PROCESS + budget)[-1]
 
 
 def _line(size: Size, method: str, plan: Estimate, run: dict[str, Any]) -> str:
@@ -115,17 +104,9 @@ def _line(size: Size, method: str, plan: Estimate, run: dict[str, Any]) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-def _child(*arguments: str) -> Any:
-    command = [sys.executable, "-m", "benchmarks.plan_child", *arguments]
-    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, cwd=_ROOT)
-    return json.loads(done.stdout)
-
-
 def prepare(folder: Path, size: Size) -> None:
-    """Write a graph store and features, unless they exist."""
-    if (folder / "X.npy").exists():
-        return
-    folder.mkdir(parents=True, exist_ok=True)
+    """Write a graph store and features."""
+    folder.mkdir()
     rng, n = np.random.default_rng(0), size.nodes
     ends = rng.integers(n, size=(2, 7 * n + 7 * n // 100))
     ends.sort(axis=0)
@@ -136,13 +117,7 @@ def prepare(folder: Path, size: Size) -> None:
     np.save(folder / "indptr.npy", np.r_[0, np.cumsum(np.bincount(links // n, minlength=n))])
     np.save(folder / "indices.npy", (links % n).astype(np.int32))
     write_manifest(folder, "drawn at random", EdgeFacts(), [], ())
-    block = rng.random((10_000, size.features), dtype=np.float32)
-    with (folder / "X.npy.part").open("wb") as file:
-        header = {"descr": "<f4", "fortran_order": False, "shape": (n, size.features)}
-        np.lib.format.write_array_header_1_0(file, header)
-        for start in range(0, n, len(block)):
-            np.roll(block, start // len(block), axis=1)[: n - start].tofile(file)
-    (folder / "X.npy.part").replace(folder / "X.npy")
+    write_features(folder / "X.npy", n, size.features)
 
 
 if __name__ == "__main__":

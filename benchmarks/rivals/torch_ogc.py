@@ -7,7 +7,7 @@ mask.
 """
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import torch
@@ -52,31 +52,9 @@ def make_inputs(task: Task) -> Inputs:
     return Inputs(task, dense_features(task.data.features), Y.float(), labelled, train)
 
 
-def fit(inputs: Inputs, form: Form, **settings: Any) -> Outcome:
-    """Build the matrices and run the loop."""
-    return loop(inputs, make_matrices(inputs, form), **settings)
-
-
-def make_matrices(inputs: Inputs, form: Form) -> tuple[Tensor, Tensor]:
-    """Return S and the lazy adjacency βÂ + (1 − β)I."""
-    n = len(inputs.X)
-    A_hat = normalized_csr(inputs.task.data.adjacency)
-    if form == "dense":
-        S, identity = torch.diag(inputs.train.float()), torch.eye(n)
-        # the sum is dense, but converted to CSR: a dense product with U would take too long
-        return S, (BETA * csr_tensor(A_hat).to_dense() + (1 - BETA) * identity).to_sparse_csr()
-    where = inputs.train.nonzero().T.expand(2, -1)
-    S = torch.sparse_coo_tensor(where, torch.ones(where.shape[1]), (n, n)).coalesce()
-    every = torch.arange(n + 1)
-    identity = torch.sparse_csr_tensor(every, every[:-1], torch.ones(n), (n, n))
-    return S, BETA * csr_tensor(A_hat) + (1 - BETA) * identity
-
-
-def loop(
-    inputs: Inputs, matrices: tuple[Tensor, Tensor], max_iter: int = 64, agreement: float = AGREEMENT
-) -> Outcome:
+def fit(inputs: Inputs, form: Form, max_iter: int = 64, agreement: float = AGREEMENT) -> Outcome:
     """Alternate between a step of W and a step of U until predictions settle."""
-    S, lazy_adjacency = matrices
+    S, lazy_adjacency = _matrices(inputs, form)
     U, Y, labelled = inputs.X, inputs.Y, inputs.labelled
     d, c = U.shape[1], Y.shape[1]
     bound = 1 / np.sqrt(d)
@@ -98,3 +76,18 @@ def loop(
         calm += float((predicted == before)[~labelled].float().mean()) > agreement
         before, eta_sup, n_iter = predicted, eta_sup * DECAY, n_iter + 1
     return Outcome(before.numpy(), n_iter)
+
+
+def _matrices(inputs: Inputs, form: Form) -> tuple[Tensor, Tensor]:
+    """Return S and the lazy adjacency βÂ + (1 − β)I."""
+    n = len(inputs.X)
+    A_hat = normalized_csr(inputs.task.data.adjacency)
+    if form == "dense":
+        S, identity = torch.diag(inputs.train.float()), torch.eye(n)
+        # the sum is dense, but converted to CSR: a dense product with U would take too long
+        return S, (BETA * csr_tensor(A_hat).to_dense() + (1 - BETA) * identity).to_sparse_csr()
+    where = inputs.train.nonzero().T.expand(2, -1)
+    S = torch.sparse_coo_tensor(where, torch.ones(where.shape[1]), (n, n)).coalesce()
+    every = torch.arange(n + 1)
+    identity = torch.sparse_csr_tensor(every, every[:-1], torch.ones(n), (n, n))
+    return S, BETA * csr_tensor(A_hat) + (1 - BETA) * identity

@@ -1,43 +1,26 @@
-"""The benchmarks, one file for each part of the table, in the order in which they run."""
+"""The rows of the table, one file for each part, in the order in which they run."""
 
-from benchmarks.entry import Figure, Race
+from benchmarks.row import Row
 from benchmarks.rows import (
     answers,
     embeddings,
     growth,
     hop,
-    importing,
-    label_space,
     memory,
-    negatives,
     ogc,
-    order,
     selection,
+    shortcuts,
     slabs,
     spreading,
+    starting,
     tables,
-    unseen,
 )
 
 _PARTS = (
-    importing,
-    hop,
-    ogc,
-    negatives,
-    label_space,
-    unseen,
-    memory,
-    growth,
-    embeddings,
-    spreading,
-    selection,
-    answers,
-    tables,
-    order,
-    slabs,
-)
+    starting, hop, ogc, embeddings, spreading, shortcuts, selection, answers, tables, growth, memory, slabs
+)  # fmt: skip
 
 
-def entries(*, quick: bool) -> list[Race | Figure]:
-    """Return all benchmarks, or those of a quick run."""
-    return [entry for part in _PARTS for entry in part.entries(quick=quick)]
+def rows(*, quick: bool) -> list[Row]:
+    """Return all rows, with the sizes of a full or a quick run."""
+    return [row for part in _PARTS for row in part.rows(quick=quick)]

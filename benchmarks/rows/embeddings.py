@@ -1,4 +1,4 @@
-"""SGC and SSGC against the propagation of PyG's layers."""
+"""SGC and SSGC beside the propagation of PyG's layers."""
 
 from functools import partial
 from typing import Any
@@ -7,35 +7,36 @@ import numpy as np
 
 import gssl
 from benchmarks import graphs
-from benchmarks.entry import Contest, Race, Rival
-
-_NOTE = "ours: the whole fit_transform; PyG: only the propagation, dense features and Â prepared"
+from benchmarks.row import Measured, Row, ratio
 
 
-def entries(*, quick: bool) -> list[Race]:
-    """Return a race for each embedder."""
+def rows(*, quick: bool) -> list[Row]:
+    """Return a row for each embedder."""
     name = "cora" if quick else "pubmed"
-    races = []
-    for embedder, layer in ((gssl.SGC(), "SGConv"), (gssl.SSGC(), "SSGConv")):
-        method = type(embedder).__name__
-        what = f"{method}(depth={embedder.depth}) embeddings, {name}"
-        races.append(Race(f"{method.lower()}-pyg", what, partial(_contest, name, embedder, layer), 5))
-    return races
+    return [
+        Row(
+            f"{type(embedder).__name__.lower()}-pyg",
+            f"{embedder!r}.fit_transform, {name}",
+            partial(_measure, name, embedder, layer),
+            rival=f"PyG {layer}Conv, propagation alone",
+            package="torch-geometric",
+            at_least=1.0,
+            limit="ours checks and normalises the graph, PyG is given dense features and Â",
+        )
+        for layer, embedder in (("SG", gssl.SGC()), ("SSG", gssl.SSGC()))
+    ]
 
 
-def _contest(name: str, embedder: Any, layer: str) -> Contest:
+def _measure(name: str, embedder: Any, layer: str) -> Measured:
     from benchmarks.rivals import pyg
-    from benchmarks.rivals.torch_matrices import dense_features
+    from benchmarks.rivals.torch_matrices import csr_tensor, dense_features, normalized_csr
 
     data = graphs.citation(name).data
-    X, adjacency = dense_features(data.features), pyg.cached_adjacency(data.adjacency)
-    run = (
-        partial(pyg.sgc, X, adjacency, embedder.depth)
-        if layer == "SGConv"
-        else partial(pyg.ssgc, X, adjacency, embedder.depth, embedder.alpha)
-    )
-    ours = partial(embedder.fit_transform, data.features, adjacency=data.adjacency)
-    return Contest(ours, (Rival(f"PyG {layer}", run, None, _same, _NOTE),))
+    X, A_hat = dense_features(data.features), csr_tensor(normalized_csr(data.adjacency))
+    theirs = partial(pyg.sgc, X, A_hat, embedder.depth)
+    if layer == "SSG":
+        theirs = partial(pyg.ssgc, X, A_hat, embedder.depth, embedder.alpha)
+    return ratio(partial(embedder.fit_transform, data.features, adjacency=data.adjacency), theirs, _same)
 
 
 def _same(ours: Any, theirs: Any) -> str:

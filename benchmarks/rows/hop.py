@@ -1,54 +1,80 @@
-"""One hop ÂU on a graph of Reddit's size, against other kernels and against memory bandwidth."""
+"""One hop ÂU on a graph of Reddit's size, beside other kernels and beside reading rows at random."""
 
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any
 
+import numba
 import numpy as np
 
-from benchmarks import graphs
-from benchmarks.bandwidth import gather_bandwidth
-from benchmarks.entry import Contest, Figure, Race, Reading, Rival
-from benchmarks.measure import clock, seconds
+from benchmarks import THREADS, graphs
+from benchmarks.row import Measured, Row, ratio
 from gssl.operators import Filters, Mixture, mix, normalized_adjacency
 
+_REPEATS = 2
 
-def entries(*, quick: bool) -> list[Race | Figure]:
-    """Return the race and the bound; goals apply to the full size."""
-    shape = graphs.SMALL_SHAPE if quick else graphs.REDDIT_SHAPE
-    what = f"one hop ÂU, {shape[0]:,} nodes, {2 * shape[1]:,} nonzeros, d = {graphs.REDDIT_FEATURES}, float32"
+
+def rows(*, quick: bool) -> list[Row]:
+    """Return a row for each rival."""
+    n, edges = graphs.SMALL_SHAPE if quick else graphs.REDDIT_SHAPE
+    what = f"one hop ÂU, {n:,} nodes, {2 * edges:,} nonzeros, d = {graphs.REDDIT_FEATURES}, float32"
+    limit = "rows of U are gathered at the speed of memory"
     return [
-        Race("hop", what, lambda: _contest(quick), repeats=2),
-        Figure(
+        Row(
+            "hop-scipy",
+            what,
+            partial(_measure, quick, _scipy),
+            rival="scipy csr @ U, one thread",
+            package="scipy",
+            at_least=3.0,
+            limit=limit,
+        ),
+        Row(
+            "hop-torch",
+            what,
+            partial(_measure, quick, _torch),
+            rival="torch CSR @ U",
+            package="torch",
+            at_least=1.0,
+            limit=limit,
+        ),
+        Row(
             "hop-bound",
-            "the same: share of the bound nonzeros · d · 4 bytes ÷ bandwidth of gathering random rows",
-            lambda: _share(quick),
-            unit="of it",
-            at_least=None if quick else 0.7,
+            what,
+            lambda: ratio(_hop(quick)[0], _gather(quick), None, 3, note="above 1 where hubs stay in a cache"),
+            rival="as many random rows of U, read by numba",
+            package="numba",
+            at_least=0.7,
+            limit=limit,
         ),
     ]
 
 
-def _hop(quick: bool) -> tuple[Any, Any]:
+def _hop(quick: bool) -> tuple[Callable[[], Any], Any]:
     """Return our call, which writes to an existing buffer as in the iterations of a method, and Â."""
-    A, U, _ = graphs.reddit(quick)
+    A, U = graphs.reddit(quick)
     A_hat = normalized_adjacency(A, np.float32)
     filters, out = Filters(A_hat), np.empty_like(U)
     return lambda: mix(filters, U, Mixture(smooth=1.0), out=out), A_hat
 
 
-def _contest(quick: bool) -> Contest:
+def _measure(quick: bool, rival: Callable[[Any, np.ndarray], Callable[[], Any]]) -> Measured:
+    ours, A_hat = _hop(quick)
+    return ratio(ours, rival(A_hat.tocsr(), graphs.reddit(quick)[1]), _same, _REPEATS)
+
+
+def _scipy(A_hat: Any, U: np.ndarray) -> Callable[[], Any]:
+    return lambda: A_hat @ U
+
+
+def _torch(A_hat: Any, U: np.ndarray) -> Callable[[], Any]:
     import torch
 
     from benchmarks.rivals.torch_matrices import csr_tensor
 
-    ours, A_hat = _hop(quick)
-    U = graphs.reddit(quick)[1]
-    stored = A_hat.tocsr()
-    tensor, dense = csr_tensor(stored), torch.from_numpy(U)
-    rivals = (
-        Rival("scipy csr @ U", lambda: stored @ U, None if quick else 3.0, _same, "scipy uses one thread"),
-        Rival("torch CSR @ U", lambda: tensor @ dense, None, _same),
-    )
-    return Contest(ours, rivals)
+    tensor, dense = csr_tensor(A_hat), torch.from_numpy(U)
+    return lambda: tensor @ dense
 
 
 def _same(ours: Any, theirs: Any) -> str:
@@ -58,16 +84,23 @@ def _same(ours: Any, theirs: Any) -> str:
     return ""
 
 
-def _share(quick: bool, repeats: int = 5) -> Reading:
-    ours, _ = _hop(quick)
-    A, U, _ = graphs.reddit(quick)
-    ours()
-    needed = A.nnz * U.shape[1] * U.itemsize
-    shares, times, bandwidths = [], [], []
-    for _ in range(repeats):
-        bandwidths.append(gather_bandwidth(U))
-        times.append(clock(ours))
-        shares.append(needed / bandwidths[-1] / times[-1])
-    rate = float(np.median(bandwidths))
-    note = f"gathering random rows: {rate / 1e9:.1f} GB/s; above 1 where hubs stay in a cache"
-    return Reading(shares, seconds(times), f"bound: {needed / rate:.2f} s", note)
+def _gather(quick: bool) -> Callable[[], Any]:
+    """Return a call in which all threads read as many random rows of U as there are nonzeros."""
+    A, U = graphs.reddit(quick)
+    chosen = np.random.default_rng(0).integers(len(U), size=A.nnz, dtype=np.int32)
+
+    def gather() -> list[float]:
+        with ThreadPoolExecutor(THREADS) as pool:
+            return list(pool.map(partial(_read_rows, U), np.array_split(chosen, THREADS)))
+
+    return gather
+
+
+@numba.njit(nogil=True, fastmath=True, cache=True)
+def _read_rows(U: np.ndarray, chosen: np.ndarray) -> float:
+    """Sum the entries of some rows, so that the compiler cannot optimize the reads away."""
+    total = np.float32(0)
+    for row in chosen:
+        for column in range(U.shape[1]):
+            total += U[row, column]
+    return total

@@ -1,8 +1,7 @@
-"""Reading and building graphs from edge tables, and the start-up time of the command line."""
+"""Reading edge tables, and building graphs from them."""
 
-import subprocess
-import sys
 import time
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -10,57 +9,79 @@ from typing import Any
 import numpy as np
 from scipy.sparse import coo_array, csr_array
 
-from benchmarks.entry import Contest, Figure, Race, Reading, Rival
-from benchmarks.measure import interleaved, seconds
-from gssl.io import read_edges
-
-_KEPT: list[TemporaryDirectory[str]] = []
+from benchmarks.row import Measured, Row, ratio
+from gssl.io import build_graph_store, read_edges
 
 
-def entries(*, quick: bool) -> list[Race | Figure]:
-    """Return the race against pandas, the memory of reading, builds, and the time of ``gssl --help``."""
-    n_edges = 100_000 if quick else 1_000_000
-    what = f"reading {n_edges:,} edges from a CSV of text ids by DuckDB, numbering the nodes, to CSR"
+def rows(*, quick: bool) -> list[Row]:
+    """Return a row for reading beside pandas, and rows for building beside reading by DuckDB."""
+    n_read, n_built = (100_000, 100_000) if quick else (1_000_000, 5_000_000)
     return [
-        Race("read-edges", what, lambda: _contest(n_edges)),
-        Figure("read-memory", f"{what}: peak memory beyond imports", lambda: _memory(n_edges), unit="MB"),
-        *(
-            _building(kind, goal, 10**5 if quick else 10**7)
-            for kind, goal in (("text", 1.2), ("integer", 2.5))
+        Row(
+            "read-edges",
+            f"{n_read:,} edges from a CSV of text ids, nodes numbered, to CSR",
+            partial(_reading, n_read),
+            rival="pandas, ids as text",
+            package="pandas",
+            at_least=1.5,
+            limit="DuckDB hashes the ids of all rows",
         ),
-        Figure("help", "`gssl --help` beyond Python's own start", _help, unit="s", at_most=0.5),
+        *(
+            Row(
+                f"build-{kind}",
+                f"`graph build`, {n_built:,} rows of {kind} ids within 2 GB",
+                partial(_building, kind, n_built),
+                rival="DuckDB, reading the file",
+                package="duckdb",
+                at_most=goal,
+                limit="hashing of ids, and sorting of links in both directions",
+            )
+            for kind, goal in (("text", 15.0), ("integer", 12.0))
+        ),
     ]
 
 
-def _csv(n_edges: int) -> Path:
-    folder = TemporaryDirectory(prefix="gssl-bench-")
-    _KEPT.append(folder)  # keeps the folder until the process ends
-    path = Path(folder.name) / "edges.csv"
-    ends = np.random.default_rng(0).integers(n_edges // 10, size=(n_edges, 2))
-    lines = "\n".join(f"node-{u:06d},node-{v:06d}" for u, v in ends)
-    path.write_text(f"source,target\n{lines}\n", encoding="ascii")
-    return path
-
-
-def _contest(n_edges: int) -> Contest:
+def _reading(n_edges: int) -> Measured:
     import pandas
 
-    path = _csv(n_edges)
-
-    def numbered(**options: Any) -> Any:
-        frame = pandas.read_csv(path, **options)
+    def numbered(path: Path) -> Any:
+        # dtype=str keeps 007 as it is
+        frame = pandas.read_csv(path, dtype=str)
         codes, ids = pandas.factorize(pandas.concat([frame["source"], frame["target"]], ignore_index=True))
         return _csr(codes[:n_edges], codes[n_edges:], len(ids)), ids
 
-    def ours() -> Any:
+    def ours(path: Path) -> Any:
         edges = read_edges(path)
         return _csr(edges.source, edges.target, len(edges.ids)), edges.ids
 
-    rivals = (
-        Rival("pandas, ids as text", lambda: numbered(dtype=str), 1.5, _same, "dtype=str keeps 007 as it is"),
-        Rival("pandas, types guessed", numbered, None, _same, "would read 007 as 7"),
-    )
-    return Contest(ours, rivals)
+    with TemporaryDirectory(prefix="gssl-bench-") as folder:
+        path = _write(Path(folder), "text", n_edges)
+        return ratio(partial(ours, path), partial(numbered, path), _same)
+
+
+def _building(kind: str, n_rows: int) -> Measured:
+    import duckdb
+
+    with TemporaryDirectory(prefix="gssl-bench-") as name:
+        folder = Path(name)
+        path = _write(folder, kind, n_rows)
+        query = f"SELECT max(source), max(target) FROM read_csv('{path}', all_varchar=true)"
+
+        def build() -> None:
+            build_graph_store(path, folder / str(time.monotonic_ns()), memory_budget="2GB")
+
+        return ratio(build, lambda: duckdb.execute(query).fetchall(), None, 3, cost=True)
+
+
+def _write(folder: Path, kind: str, n_rows: int) -> Path:
+    """Write a table with ten rows for each node."""
+    import duckdb
+
+    form = "'user_' || lpad({}::VARCHAR, 9, '0')" if kind == "text" else "{}"
+    node = form.format(f"(random() * {n_rows // 10})::BIGINT")
+    path = folder / "edges.csv"
+    duckdb.execute(f"COPY (SELECT {node} AS source, {node} AS target FROM range({n_rows})) TO '{path}'")
+    return path
 
 
 def _csr(source: np.ndarray, target: np.ndarray, n: int) -> csr_array:
@@ -72,62 +93,3 @@ def _same(ours: Any, theirs: Any) -> str:
     if not same or ours[0].sum() != theirs[0].sum():
         raise ValueError("the graphs differ, so nothing was timed")
     return ""
-
-
-def _memory(n_edges: int) -> Reading:
-    path = _csv(n_edges)
-    code = """
-import sys, duckdb, numpy
-from gssl.io import read_edges
-def peak(): return int(next(l for l in open("/proc/self/status") if l.startswith("VmHWM")).split()[1]) / 1024
-before = peak()
-edges = read_edges(sys.argv[1])
-print(peak() - before)
-"""
-    done = subprocess.run([sys.executable, "-c", code, str(path)], check=True, capture_output=True, text=True)
-    used = float(done.stdout)
-    return Reading([used], f"{used:.0f} MB", f"the file: {path.stat().st_size / 1e6:.0f} MB")
-
-
-def _building(kind: str, goal: float, n_rows: int) -> Figure:
-    what = f"`graph build`, {n_rows:,} rows of {kind} ids within 2 GB"
-    return Figure(f"build-{kind}", what, lambda: _built(kind, n_rows), unit="M rows/s", at_least=goal)
-
-
-def _built(kind: str, n_rows: int) -> Reading:
-    import duckdb
-
-    from gssl.io import build_graph_store
-
-    form = "'user_' || lpad({}::VARCHAR, 9, '0')" if kind == "text" else "{}"
-    node = form.format(f"(random() * {n_rows // 10})::BIGINT")
-    with TemporaryDirectory(prefix="gssl-bench-") as folder:
-        file = Path(folder) / "edges.csv"
-        duckdb.execute(f"COPY (SELECT {node} AS source, {node} AS target FROM range({n_rows})) TO '{file}'")
-        read = f"SELECT max(source), max(target) FROM read_csv('{file}', all_varchar=true)"
-        calls = {
-            "build": lambda: build_graph_store(
-                file, Path(folder) / str(time.monotonic_ns()), memory_budget="2GB"
-            ),
-            "read": lambda: duckdb.execute(read).fetchall(),
-        }
-        interleaved(calls, 1)
-        before = time.process_time()
-        times = interleaved({"build": calls["build"]}, 3)
-        spent = (time.process_time() - before) / 3
-        times |= interleaved({"read": calls["read"]}, 3)
-    rates = [n_rows / 1e6 / taken for taken in times["build"]]
-    shown = f"{seconds(times['build'])}, {spent:.2f} s of CPU"
-    return Reading(rates, shown, f"DuckDB reads the file: {seconds(times['read'])}")
-
-
-def _help() -> Reading:
-    command = Path(sys.executable).with_name("gssl")
-    calls = {
-        "help": lambda: subprocess.run([command, "--help"], check=True, stdout=subprocess.DEVNULL),
-        "python": lambda: subprocess.run([sys.executable, "-c", ""], check=True),
-    }
-    interleaved(calls, 1)
-    times = interleaved(calls, 9)
-    beyond = [ours - base for ours, base in zip(times["help"], times["python"], strict=True)]
-    return Reading(beyond, seconds(times["help"]), f"python: {seconds(times['python'])}")

@@ -14,19 +14,13 @@ APART = RECORD.with_name("measured_apart.md")
 PARTS = {
     "One hop over the graph": ("hop", "order"),
     "OGC": ("ogc-",),
-    "Negatives": ("ggcm-", "sample-negatives"),
-    "Label space, and nodes that arrive later": ("label-space", "unseen"),
     "Beside other libraries": ("sgc-pyg", "ssgc-pyg", "spreading", "propagation"),
-    "Choosing by itself": ("selection",),
-    "Memory and growth": ("memory", "growth", "budget", "slabs", "dask", "plan"),
+    "Shortcuts beside the long way": ("ggcm-", "negatives", "sample-", "label-space", "programs", "unseen"),
+    "Choosing by itself, and other questions": ("selection", "answers"),
+    "Memory and growth": ("memory", "growth", "budget", "slabs", "dask"),
     "Tables, import and command line": ("read-", "build-", "import", "help"),
 }
-# what keeps the rows of a part from their goal, where the record does not say it
-LIMITS = {
-    "Memory and growth": "rows of neighbours come from memory once U is larger than the last cache",
-    "Label space, and nodes that arrive later": "both take milliseconds, most of them outside of the passes",
-}
-_STATUS = {"MISS": "**miss**", "FAILED": "**failed**", "info": ""}
+_STATUS = {"MISS": "miss", "FAILED": "failed", "info": ""}
 
 
 def part_of(name: str) -> str:
@@ -38,18 +32,17 @@ def page(record: dict[str, Any]) -> str:
     """Write a record of the benchmark as Markdown, misses first."""
     rows = record["rows"]
     kinds = [row["status"] for row in rows]
-    versions = ", ".join(f"{name} {number}" for name, number in record["versions"].items())
     lines = [
         "# Speed and memory",
         "",
         f"`make bench` runs gssl and every other library in one go, here with {record['threads']} threads in "
         f"{record['seconds'] / 60:.0f} minutes, and writes a record from which this page is generated. Calls "
         "alternate, the first of each is discarded, and only calls that do the same work are compared. "
-        "A ratio (×) is the other library's time divided by ours: the median of the repeats, with minimum "
-        "and maximum. Above 1 gssl is faster. Ratios carry over to other machines better than seconds.",
+        "A ratio (×) with a minimum as its goal is the rival's time divided by ours, so above 1 gssl is "
+        "faster; with a maximum it is ours divided by the rival's. Shown is the median of the repeats, "
+        "with minimum and maximum. Ratios carry over to other machines better than seconds.",
         "",
-        f"{kinds.count('reached')} goals were reached, {kinds.count('MISS')} were missed; the other "
-        f"{kinds.count('info')} rows have none.",
+        f"{kinds.count('reached')} goals were reached, {kinds.count('MISS')} were missed.",
         "",
         "```{image} _static/sample/ratios.svg",
         ":class: dark-light",
@@ -75,38 +68,37 @@ def page(record: dict[str, Any]) -> str:
         *_notes(rows),
         "",
     ]
-    lines += ["## Versions", "", f"Python {record['python']} on {record['machine']}; {versions}.", ""]
+    lines += [f"gssl {record['gssl']}, Python {record['python']} on {record['machine']}.", ""]
     return "\n".join(lines)
 
 
 def _misses(rows: list[dict[str, Any]]) -> list[str]:
     missed = [row for row in rows if row["status"] in ("MISS", "FAILED")]
     told = [
-        f"- {_text(row['what'])}: {_figure(row)}, the goal was {_goal(row)}{_limit(row)}." for row in missed
+        f"- {_text(row['what'])}: {_figure(row)}, the goal was {_goal(row)}; {_text(row['limit'])}."
+        for row in missed
     ]
     return told or ["None."]
 
 
-def _limit(row: dict[str, Any]) -> str:
-    # records of earlier runs do not say it
-    limit = row.get("limit") or LIMITS.get(part_of(row["name"]), "")
-    return f"; {_text(limit)}" if limit else ""
-
-
 def _table(rows: list[dict[str, Any]]) -> list[str]:
-    lines = ["| what | gssl | beside | ratio or figure | goal | |", "|---|---|---|---|---|---|"]
+    heads = "| what | gssl | rival | its time or size | ratio or figure | goal | | limit |"
+    lines = [heads, "|---" * 8 + "|"]
     for row in rows:
         status = _STATUS.get(row["status"], row["status"])
-        cells = (row["what"], _whole(row["ours"]), row["rival"] or "–", _figure(row), _whole(_goal(row)))
-        name = f" (`{row['name']}`)"
-        what, *rest = (_text(cell) for cell in cells)
-        lines.append("| " + " | ".join([what + name, *rest, status]) + " |")
+        what = f"{row['what']} (`{row['name']}`)"
+        times = _whole(row["ours"]), _rival(row), _whole(row["theirs"])
+        cells = (what, *times, _figure(row), _whole(_goal(row)), status, row["limit"])
+        lines.append("| " + " | ".join(_text(cell) for cell in cells) + " |")
     return lines
 
 
+def _rival(row: dict[str, Any]) -> str:
+    return f"{row['rival']} ({row['package']} {row['version']})" if row["version"] else row["rival"]
+
+
 def _notes(rows: list[dict[str, Any]]) -> list[str]:
-    told = [row for row in rows if row["note"]]
-    return [f"- `{row['name']}`, {_text(row['rival'] or row['ours'])}: {_text(row['note'])}" for row in told]
+    return [f"- `{row['name']}`, {_text(row['rival'])}: {_text(row['note'])}" for row in rows if row["note"]]
 
 
 def _text(cell: str) -> str:
@@ -134,9 +126,10 @@ def _goal(row: dict[str, Any]) -> str:
 def draw_ratios(record: dict[str, Any], path: Path) -> None:
     """Draw the ratios, in the colours of the manual."""
     bars = [
-        {"race": f"{row['name']}: {row['rival'].split(':')[0]}", "ratio": row["median"]}
+        {"race": f"{row['name']}: {row['rival']}", "ratio": row["median"]}
         for row in record["rows"]
-        if row["unit"] == "×" and row["median"] is not None
+        # where the goal is a maximum, the ratio is ours over the rival's
+        if row["unit"] == "×" and row["median"] is not None and row["at_most"] is None
     ]
     base = alt.Chart(alt.InlineData(values=bars), width=430, height={"step": 16}).encode(
         y=alt.Y("race:N", title=None, sort="-x")

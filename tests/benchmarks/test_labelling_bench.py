@@ -1,5 +1,4 @@
 import numpy as np
-import pytest
 
 import gssl
 from benchmarks import labelling
@@ -24,17 +23,10 @@ def test_the_oracle_labels_through_the_session(monkeypatch):
         assert len(codes) == 8
 
 
-def test_labels_needed_lie_between_budgets(monkeypatch):
-    monkeypatch.setattr(labelling, "BUDGETS", (10, 20, 40))
-    assert labelling.labels_needed([0.9, 1.0, 1.0], 0.8) == 10
-    assert labelling.labels_needed([0.5, 0.7, 0.9], 0.8) == pytest.approx(30)
-    assert labelling.labels_needed([0.1, 0.2, 0.3], 0.8) == np.inf
-
-
 def test_the_synthetic_graph_has_500_labels_and_classes_in_its_links():
     problem, truth = labelling.synthetic(2000, 8, 4)
     assert int(problem.given.sum()) == 500
     u, v = problem.adjacency.nonzero()
     names = np.array(truth)
-    assert 0.6 < (names[u] == names[v]).mean() < 0.8
+    assert round((names[u] == names[v]).mean(), 2) == 0.64
     assert problem.adjacency.diagonal().sum() == 0

@@ -24,7 +24,7 @@ from gssl.scale.memory import (
 )
 
 LINUX = pytest.mark.skipif(sys.platform != "linux", reason="memory is counted as Linux tells it")
-benchmarks = pytest.importorskip("benchmarks.rows.slabs", reason="the benchmarks are not beside the tests")
+child = pytest.importorskip("benchmarks.child", reason="the benchmarks are not beside the tests")
 
 METHODS = ["SGC", "GGCM", "OGC", "EmbeddingClassifier", "LabelSpreading"]
 SHARE = 1.15
@@ -109,7 +109,7 @@ def large(request, tmp_path_factory):
     """Write a graph, and features four times as large as the budget."""
     n_nodes, n_edges, budget = request.param
     folder = tmp_path_factory.mktemp("large")
-    benchmarks.write_problem(folder, n_nodes, n_edges, 4 * budget // (4 * n_nodes))
+    child.write_problem(folder, n_nodes, n_edges, 4 * budget // (4 * n_nodes))
     assert (folder / "X.npy").stat().st_size > 3.99 * budget
     return str(folder), budget
 
@@ -129,7 +129,7 @@ MILLION, TWENTY_MILLION = (140_000, 1_000_000, 10**8), (3_000_000, 21_000_000, 1
 )
 def test_a_fit_needs_little_more_than_its_budget(large, method):
     folder, budget = large
-    peak, base, _ = benchmarks.fit_apart(folder, method, str(budget), str(SHARE))
+    peak, base, _ = child.fit_apart(folder, method, str(budget), str(SHARE))
     assert peak - base <= SHARE * budget
 
 
@@ -137,7 +137,7 @@ def test_a_fit_needs_little_more_than_its_budget(large, method):
 @pytest.mark.slow
 def test_auto_on_a_million_nodes_with_512_features(tmp_path):
     n, budget = 1_000_000, 400 * 10**6
-    benchmarks.write_problem(tmp_path, n, 3 * n, 512)
-    peak, base, _ = benchmarks.fit_apart(str(tmp_path), "AutoClassifier", str(budget))
+    child.write_problem(tmp_path, n, 3 * n, 512)
+    peak, base, _ = child.fit_apart(str(tmp_path), "AutoClassifier", str(budget))
     # plus labels, and predictions of four classes
     assert peak - base <= SHARE * budget + n * (8 + 4 * 4)
