@@ -2,7 +2,7 @@
 
 from gssl.graph.adjacency import TypedAdjacency, check_adjacency
 from gssl.graph.components import Subgraph, connected_components, k_hop_subgraph, reached_nodes
-from gssl.graph.facts import edge_homophily, node_order
+from gssl.graph.facts import edge_homophily
 from gssl.graph.negatives import sample_negatives
 from gssl.graph.neighbors import knn_graph, nearest_rows
 from gssl.graph.simplify import CleaningReport, clean_adjacency
@@ -21,7 +21,6 @@ __all__ = [
     "k_hop_subgraph",
     "knn_graph",
     "nearest_rows",
-    "node_order",
     "reached_nodes",
     "sample_negatives",
 ]

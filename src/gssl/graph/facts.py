@@ -1,11 +1,10 @@
-"""Edge homophily and node orderings."""
+"""Facts about a graph and its labels: edge homophily."""
 
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array
-from scipy.sparse.csgraph import reverse_cuthill_mckee
 
 from gssl.graph.simplify import clean_adjacency
 
@@ -69,30 +68,3 @@ def closure(adjacency: csr_array, nodes: np.ndarray) -> float:
     if not pairs or not random:
         return 0.0
     return float((rows @ links).multiply(rows).sum() / (pairs * random))
-
-
-def node_order(adjacency: csr_array, kind: Literal["degree", "rcm"] = "rcm") -> np.ndarray:
-    """Return a permutation of the nodes that may improve cache use.
-
-    No method reorders nodes itself: this saves about a tenth of the time of a hop on a small synthetic graph
-    (row ``order`` of the benchmarks), and computing the order takes time. To apply an order ``p``, use
-    ``A[p][:, p]`` and ``X[p]``.
-
-    Parameters
-    ----------
-    adjacency : csr_array, shape (n, n)
-    kind : {"degree", "rcm"}, default="rcm"
-        Highest degree first, so that the rows read most often share cache lines; or reverse Cuthill–McKee,
-        which keeps neighbours close.
-
-    Examples
-    --------
-    >>> star = csr_array([[0, 0, 1], [0, 0, 1], [1, 1, 0]])
-    >>> node_order(star, "degree")
-    array([2, 0, 1])
-    """
-    if kind == "degree":
-        return np.argsort(-np.diff(adjacency.indptr), kind="stable")
-    if kind == "rcm":
-        return np.asarray(reverse_cuthill_mckee(adjacency, symmetric_mode=True)).astype(np.int64)
-    raise ValueError(f'kind must be "degree" or "rcm", not {kind!r}.')
