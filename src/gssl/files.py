@@ -72,7 +72,7 @@ def _refuse(path: str, facts: os.stat_result, writes: bool) -> None:
 def check_real_folder(path: Path) -> None:
     """Raise if a folder that belongs to another one is a link to elsewhere."""
     if path.is_symlink():
-        raise OSError(f"{path} is a symbolic link, not a folder of this run: remove it.")
+        raise OSError(f"{path} is a symbolic link, not a folder: remove it.")
 
 
 def sync_folder(path: Path) -> None:

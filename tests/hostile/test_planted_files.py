@@ -116,7 +116,7 @@ def test_what_is_no_regular_file_is_named_in_one_sentence(victim: Victim, tmp_pa
 
 def test_a_subfolder_that_is_a_link_is_refused(victim: Victim, tmp_path: Path):
     victim.plant("link to a folder", tmp_path / "run" / "part")
-    message = r"part is a symbolic link, not a folder of this run: remove it\.$"
+    message = r"part is a symbolic link, not a folder: remove it\.$"
     with pytest.raises(OSError, match=message):
         RunFolder(tmp_path / "run").subfolder("part")
     with gssl.execution(resume=tmp_path / "run"), pytest.raises(OSError, match=message), part_of_run("part"):

@@ -11,6 +11,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from gssl.checksums import CHECKSUMS, file_checksum, read_sealed, seal
+from gssl.files import check_real_folder, open_regular
 from gssl.graph import TypedAdjacency
 from gssl.graph.adjacency import declare_directed
 from gssl.graph.simplify import declare_simple
@@ -129,7 +130,9 @@ class GraphStore:
     def check_file(self, name: str) -> None:
         """Raise ValueError if a file of the store has changed since it was built; it is read only once."""
         known, path = self._checksums.get(name), self.directory / name
-        if known is not None and file_checksum(path) != known:
+        if known is None:
+            open_regular(path).close()  # refuses links, which others read files by
+        elif file_checksum(path) != known:
             raise ValueError(f"{path} is damaged, its checksum does not match: build the store again.")
         self._checksums.pop(name, None)
 
@@ -172,7 +175,8 @@ def open_graph_store(directory: str | Path) -> GraphStore:
     if not manifest.is_file():
         raise FileNotFoundError(f"{directory} is not a graph store: build one with gssl graph build.")
     try:
-        data = read_sealed(manifest.read_bytes())
+        with open_regular(manifest) as opened:
+            data = read_sealed(opened.read())
         if data["format"] != _FORMAT:
             raise ValueError
         version = int(data["version"])
@@ -198,9 +202,10 @@ def open_graph_store(directory: str | Path) -> GraphStore:
 
 
 def _read_relations(folder: Path, listed: list[Any]) -> tuple[StoredRelation, ...]:
+    check_real_folder(folder / "relations")
     relations = tuple(
         StoredRelation(
-            relation_folder(folder, k),
+            _real_folder(relation_folder(folder, k)),
             str(one["name"]),
             int(one["edges"]),
             bool(one["weighted"]),
@@ -211,6 +216,11 @@ def _read_relations(folder: Path, listed: list[Any]) -> tuple[StoredRelation, ..
     if len({one.name for one in relations}) < len(relations):
         raise ValueError
     return relations
+
+
+def _real_folder(path: Path) -> Path:
+    check_real_folder(path)
+    return path
 
 
 def relation_folder(folder: Path, number: int) -> Path:
@@ -282,8 +292,9 @@ def map_edges(
 
 def _map(folder: Path, name: str) -> np.ndarray:
     path = folder / f"{name}.npy"
+    open_regular(path).close()  # says what else it is
     try:
-        return np.asarray(map_npy(path))
+        return np.asarray(map_npy(path, follows=False))
     except ValueError as error:
         raise ValueError(f"{path} is not a whole NumPy file: build the store again.") from error
 

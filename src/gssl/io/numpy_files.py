@@ -6,6 +6,7 @@ Nothing is unpickled, and nothing is unpacked to disk. Errors give the reason, b
 """
 
 import math
+import os
 import zipfile
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
@@ -17,6 +18,7 @@ from numpy.lib import format as npy
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from gssl.files import open_regular
 from gssl.wording import quoted, reason
 
 # largest compression ratio of deflate
@@ -29,17 +31,17 @@ _AT_ONCE = 1 << 20
 _LONGEST_EMPTY = 1 << 31
 
 
-def map_npy(path: Path) -> NDArray[Any]:
-    """Memory-map one array, read-only."""
-    with _explained(), path.open("rb") as stream:
-        shape, column_order, dtype = _header(stream, path.stat().st_size)
+def map_npy(path: Path, *, follows: bool = True) -> NDArray[Any]:
+    """Memory-map one array, read-only; ``follows`` tells whether the path may be a link."""
+    with _explained(), path.open("rb") if follows else open_regular(path) as stream:
+        shape, column_order, dtype = _header(stream, os.fstat(stream.fileno()).st_size)
         order: Any = "F" if column_order else "C"
         if not math.prod(shape):
             # an empty array cannot be mapped, and a graph may have no edges
             nothing = np.empty(shape, dtype, order)
             nothing.flags.writeable = False
             return nothing
-        return np.memmap(path, dtype, "r", stream.tell(), shape, order)
+        return np.memmap(stream, dtype, "r", stream.tell(), shape, order)
 
 
 def npz_shapes(path: Path) -> dict[str, tuple[int, ...]]:
