@@ -13,40 +13,40 @@ from reproduction.spec import CITATIONS, Artefact, Cell, Claim, Entry, Position,
 _CORA = "planetoid/cora"
 
 
-@part
-class SmoothGGC(GGC):
-    """GGC without inverse convolution: U ← smo(U)."""
+class _Smooth:
+    """Only convolution: U ← smo(U)."""
 
-    def step(self, k: int, U: Any, X: Any, graph: Filters) -> tuple[Any, Any]:
+    def step(self: Any, k: int, U: Any, X: Any, graph: Filters) -> tuple[Any, Any]:
         U = self.smooth(k, U, graph)
         return U, U
 
 
-@part
-class SharpGGC(GGC):
-    """GGC without convolution: U ← sharp(U)."""
+class _Sharp:
+    """Only inverse convolution: U ← sharp(U)."""
 
-    def step(self, k: int, U: Any, X: Any, graph: Filters) -> tuple[Any, Any]:
+    def step(self: Any, k: int, U: Any, X: Any, graph: Filters) -> tuple[Any, Any]:
         U = self.sharpen(k, U, graph)
         return U, U
 
 
 @part
-class SmoothGGCM(GGCM):
+class SmoothGGC(_Smooth, GGC):
+    """GGC without inverse convolution."""
+
+
+@part
+class SharpGGC(_Sharp, GGC):
+    """GGC without convolution."""
+
+
+@part
+class SmoothGGCM(_Smooth, GGCM):
     """GGCM that averages smoothed embeddings only."""
 
-    def step(self, k: int, U: Any, X: Any, graph: Filters) -> tuple[Any, Any]:
-        U = self.smooth(k, U, graph)
-        return U, U
-
 
 @part
-class SharpGGCM(GGCM):
+class SharpGGCM(_Sharp, GGCM):
     """GGCM that averages sharpened embeddings only; each step sharpens the previous result."""
-
-    def step(self, k: int, U: Any, X: Any, graph: Filters) -> tuple[Any, Any]:
-        U = self.sharpen(k, U, graph)
-        return U, U
 
 
 _LGC, _SEB, _IGC = "LGC alone", "SEB alone", "IGC alone"

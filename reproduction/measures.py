@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from gssl.datasets import Dataset
 from gssl.evaluation import Record, accuracy, compare
 from gssl.methods import OGC, AdamHead, LogisticHead, RidgeHead
 from reproduction.spec import BUDGETS, Cell, build, dataset_of, estimator, measure
@@ -28,7 +29,11 @@ def classify(cell: Cell, seed: int) -> dict[str, float]:
     mean of (UW − Y)² over labelled nodes and classes.
     """
     data = dataset_of(cell.dataset)
-    split = data.splits[cell.split]
+    return classify_split(cell, seed, data, data.splits[cell.split])
+
+
+def classify_split(cell: Cell, seed: int, data: Dataset, split: Mapping[str, np.ndarray]) -> dict[str, float]:
+    """Do the work of :func:`classify` on any split."""
     anchors = cell.settings.get("anchors")
     extra = {} if anchors is None else {"anchors": np.concatenate([split[part] for part in anchors])}
     values: dict[str, float] = {}

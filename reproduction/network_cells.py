@@ -142,8 +142,8 @@ def train_network(cell: Cell, seed: int) -> dict[str, float]:
     params, tried = cell.settings.get("params", {}), []
     for choice, change in enumerate(cell.settings.get("choices", [{}])):
         changed = replace(cell, settings={**cell.settings, "params": {**params, **change}})
-        model = fitted(changed, seed, dataset_of(cell.dataset))
-        tried.append({**scores(changed, model), "choice": choice})
+        data = dataset_of(cell.dataset)
+        tried.append({**scores(changed, fitted(changed, seed, data), data), "choice": choice})
     return max(tried, key=lambda values: values["validation"])
 
 
@@ -156,9 +156,8 @@ def fitted(cell: Cell, seed: int, data: Dataset) -> Any:
     return model.fit(data.features, labels, adjacency=data.adjacency, validation=held_out)
 
 
-def scores(cell: Cell, model: Any) -> dict[str, float]:
+def scores(cell: Cell, model: Any, data: Dataset) -> dict[str, float]:
     """Return test and validation accuracy (%), the number of epochs and the best epoch."""
-    data = dataset_of(cell.dataset)
     split = data.splits[cell.split]
 
     def score(part: str) -> float:

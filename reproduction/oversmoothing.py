@@ -78,18 +78,6 @@ def limit_ratios(U: Any, adjacency: Any, reference: int) -> tuple[np.ndarray, np
     return measured, v / v[reference]
 
 
-def principal_plane(U: Any) -> np.ndarray:
-    """Return the first two principal components; signs are such that the farthest node is positive."""
-    centred = np.asarray(U, dtype=np.float64)
-    centred = centred - centred.mean(axis=0)
-    left, sizes, _ = np.linalg.svd(centred, full_matrices=False)
-    plane = np.zeros((len(centred), 2))
-    plane[:, : min(2, len(sizes))] = (left * sizes)[:, :2]
-    # of nodes that are equally far, up to rounding, take the first
-    farthest = (np.abs(plane) >= (1.0 - 1e-9) * np.abs(plane).max(axis=0, initial=0.0)).argmax(axis=0)
-    return np.asarray(plane * np.where(plane[farthest, [0, 1]] < 0, -1.0, 1.0))
-
-
 def _roots(U: Any, adjacency: Any) -> tuple[np.ndarray, np.ndarray]:
     """Return the square roots of the degrees plus one, and each node's component."""
     A = check_adjacency(adjacency, n_nodes=len(U), allow_empty=True)

@@ -69,7 +69,7 @@ def train_plugged(cell: Cell, seed: int) -> dict[str, float]:
     from reproduction.networks.plugged import hidden_embedding
 
     U = hidden_embedding(model.network_).numpy()
-    return scores(cell, model) | {
+    return scores(cell, model, data) | {
         "energy": dirichlet_energy(U, data.adjacency),
         "distance": limit_distance(U, data.adjacency),
     }

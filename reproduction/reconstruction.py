@@ -10,7 +10,7 @@ from scipy.sparse import csr_array, diags_array, issparse
 
 from gssl.datasets.location import find_file
 from gssl.datasets.restricted_pickle import read_pickle
-from gssl.graph import GraphWarning, check_adjacency, check_finite
+from gssl.graph import GraphWarning, check_adjacency
 from gssl.methods.embedder import GraphEmbedder, GraphFilter
 from gssl.operators import Complement, Filters, complement_negatives
 from reproduction.settings import DEPTHS, GGC_PARAMS, fixed_params
@@ -21,55 +21,29 @@ _ROUNDINGS = 64
 
 
 def reconstruction_accuracy(
-    U: Any, adjacency: Any, *, block_rows: int = 512, as_published: bool = False
+    embedder: GraphEmbedder, adjacency: Any, *, block_columns: int = 256, dtype: Any = np.float64
 ) -> float:
     r"""Predict that each node's neighbours are the nodes nearest to it; return the share that is right.
 
     .. math:: \frac1{|V'|} \sum_{i \in V'} \frac{|\mathrm{near}_i \cap N(i)|}{|N(i)|}
 
-    where :math:`\mathrm{near}_i` are the :math:`|N(i)|` nodes, other than i, whose rows have the least
-    Euclidean distance to row i, and V' the nodes that have a neighbour.
+    where :math:`\mathrm{near}_i` are the :math:`|N(i)|` nodes whose embeddings are nearest to that of i, and
+    V' the nodes that have a neighbour. The result is the mean over all ways to break ties at the last place;
+    distances count as equal if they differ by less than 64 rounding errors.
 
-    The result is the mean over all ways to break ties, so it does not depend on the order of the nodes or on
-    rounding. Distances count as equal if they differ by less than 64 rounding errors in the precision of U.
-
-    ``as_published`` follows the experiment behind Table 3, which the paper does not describe in full: the
-    node itself is ranked too, ties in the order of the nodes, and the first of the ranking is dropped; so of
-    nodes with equal rows only the first drops itself. Self-loops count as neighbours.
-    """
-    check_finite(U, "U")
-    rows = np.ascontiguousarray(U.toarray() if issparse(U) else U)
-    rows = rows.astype(np.result_type(rows.dtype, np.float32), copy=False)
-    links = _links(adjacency, loops=as_published)
-    if rows.ndim != 2 or rows.shape[0] != links.shape[0]:
-        raise ValueError(f"U has shape {rows.shape} but the graph has {links.shape[0]} nodes: one row each.")
-    norms = np.einsum("ij,ij->i", rows, rows)
-    products = (
-        (start, rows[start : start + block_rows] @ rows.T) for start in range(0, len(rows), block_rows)
-    )
-    return _accuracy(products, norms, links, as_published)
-
-
-def filter_reconstruction_accuracy(
-    embedder: GraphEmbedder,
-    adjacency: Any,
-    *,
-    block_columns: int = 256,
-    dtype: Any = np.float64,
-    as_published: bool = False,
-) -> float:
-    r"""Return the :func:`reconstruction_accuracy` of an embedder on a graph alone, X = I.
+    This is the experiment behind Table 3, which the paper does not describe in full. The node itself is
+    ranked too, nodes with equal rows in their order, and the first of the ranking is dropped; so of nodes
+    with equal rows only the first drops itself. Self-loops count as neighbours and are convolved, while the
+    complement has none.
 
     With X = I the embeddings are the filter's own matrix F, and distances follow from
 
     .. math:: \|u_i - u_j\|^2 = G_{ii} + G_{jj} - 2 G_{ij}, \qquad G = F F^\top.
 
     A block of columns of G is the filter applied to a few rows of F, so n×n matrices are never multiplied.
-    Only F, one n×n array, and a few blocks are in memory. With ``as_published``, the convolved graph also
-    keeps its self-loops, while its complement has none.
     """
     embedder._check_parameters()
-    links = _links(adjacency, loops=as_published)
+    links = _links(adjacency)
     filters = _filters(embedder, links, np.dtype(dtype))
     n = links.shape[0]
     F = np.empty((n, n), dtype)
@@ -78,7 +52,7 @@ def filter_reconstruction_accuracy(
             _unit_columns(n, start, min(n, start + block_columns), dtype), filters
         )
     norms = np.einsum("ij,ij->i", F, F)
-    return _accuracy(_filtered_rows(embedder, filters, F, block_columns), norms, links, as_published)
+    return _accuracy(_filtered_rows(embedder, filters, F, block_columns), norms, links)
 
 
 def _filters(embedder: GraphEmbedder, links: csr_array, dtype: Any) -> GraphFilter:
@@ -115,9 +89,8 @@ def _unit_columns(n: int, start: int, stop: int, dtype: Any) -> csr_array:
     )
 
 
-def _links(adjacency: Any, *, loops: bool) -> csr_array:
-    if not loops:
-        return check_adjacency(adjacency)
+def _links(adjacency: Any) -> csr_array:
+    """Check a graph, and keep its self-loops."""
     with warnings.catch_warnings():
         # the warning "removed self-loops" would be wrong: they are added again below
         warnings.simplefilter("ignore", GraphWarning)
@@ -129,9 +102,7 @@ def _links(adjacency: Any, *, loops: bool) -> csr_array:
     return together
 
 
-def _accuracy(
-    products: Iterator[tuple[int, np.ndarray]], norms: np.ndarray, links: csr_array, as_published: bool
-) -> float:
+def _accuracy(products: Iterator[tuple[int, np.ndarray]], norms: np.ndarray, links: csr_array) -> float:
     """Average :func:`_found` over nodes, given blocks of rows of UUᵀ and its diagonal."""
     precision = _ROUNDINGS * np.finfo(norms.dtype).eps
     total, n_counted = 0.0, 0
@@ -144,8 +115,7 @@ def _accuracy(
             if not len(neighbors):
                 continue
             distances[i] = 0.0
-            dropped = np.argmax(distances <= precision * norms[i]) if as_published else i
-            distances[dropped] = np.inf
+            distances[np.argmax(distances <= precision * norms[i])] = np.inf
             total += _found(distances, neighbors, precision, float(norms[i]))
             n_counted += 1
     return total / n_counted
@@ -217,7 +187,7 @@ def reconstruct(cell: Cell, seed: int) -> dict[str, float]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", GraphWarning)
         graph = graph_with_loops(cell.dataset)
-        accuracy = filter_reconstruction_accuracy(embedder, graph, dtype=np.float32, as_published=True)
+        accuracy = reconstruction_accuracy(embedder, graph, dtype=np.float32)
     return {"accuracy": 100 * accuracy}
 
 

@@ -109,19 +109,21 @@ def _word2vec() -> Any:
 class TransductiveEmbedder(ClassNamePrefixFeaturesOutMixin, Embedder):
     """A vector for every node of the graph of fit, learnt from its links alone.
 
-    A subclass sets ``embedding_`` and calls ``_remember`` in ``_learn``. Features are used only to build a
-    graph if none is given.
+    A subclass calls ``_keep`` in ``_learn``. Features are used only to build a graph if none is given.
     """
 
     uses_features = False
     dimensions: int
+    epochs: int
 
     def embedding_width(self, n_features: int) -> int:
         """Return the number of dimensions."""
         return self.dimensions
 
-    def _remember(self, A: csr_array) -> None:
-        """Store a fingerprint of the graph of fit."""
+    def _keep(self, A: csr_array, U: np.ndarray) -> None:
+        """Store embeddings, with zeros for nodes without links, and a fingerprint of the graph of fit."""
+        self.embedding_ = np.where(np.diff(A.indptr)[:, None] > 0, U, U.dtype.type(0))
+        self.n_iter_ = self.epochs
         self._fingerprint = fingerprint(A)
 
     def _filters(self, A: csr_array, dtype: Any) -> None:
@@ -204,9 +206,7 @@ class DeepWalk(TransductiveEmbedder):
         rng = generator(self.random_state)
         gram = SkipGram(self.dimensions, self.window, self.negative, self.workers, int(rng.integers(2**31)))
         walks = self._passes(A, rng.integers(2**63, size=self.walks_per_node))
-        self.embedding_ = gram.train(walks, A.shape[0], self.walks_per_node, self.epochs)
-        self.n_iter_ = self.epochs
-        self._remember(A)
+        self._keep(A, gram.train(walks, A.shape[0], self.walks_per_node, self.epochs))
 
     def _passes(self, A: csr_array, seeds: np.ndarray) -> Callable[[int], np.ndarray]:
         """Return a function that draws the walks of pass k: one from each linked node, in random order."""

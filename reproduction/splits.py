@@ -4,23 +4,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
 from gssl.datasets import draw_split
-from gssl.evaluation import compare
+from reproduction.measures import classify_split
 from reproduction.settings import classifier, ogc, with_head
-from reproduction.spec import (
-    BUDGETS,
-    CITATIONS,
-    Artefact,
-    Cell,
-    Claim,
-    Entry,
-    Position,
-    build,
-    dataset_of,
-    measure,
-)
+from reproduction.spec import CITATIONS, Artefact, Cell, Claim, Entry, Position, dataset_of, measure
 
 # as in the public split
 _PER_CLASS, _N_VAL, _N_TEST = 20, 500, 1000
@@ -35,11 +22,7 @@ def classify_random_split(cell: Cell, seed: int) -> dict[str, float]:
     """
     data = dataset_of(cell.dataset)
     split = draw_split(data.labels, _PER_CLASS, _N_VAL, _N_TEST, random_state=seed)
-    anchors = cell.settings.get("anchors")
-    extra = {} if anchors is None else {"anchors": np.concatenate([split[part] for part in anchors])}
-    models = {cell.settings["method"]: build(cell.settings, seed)}
-    (record,) = compare(models, data, [split], parts=BUDGETS[cell.budget], fit_settings=extra)
-    return {"accuracy": 100 * record.accuracy}
+    return {"accuracy": classify_split(cell, seed, data, split)["accuracy"]}
 
 
 def _cells(dataset: str) -> dict[str, Cell]:

@@ -1,4 +1,4 @@
-"""First-order and second-order random walks on a graph: a numba loop, and a readable NumPy version for tests.
+"""First-order and second-order random walks on a graph, drawn by a compiled loop.
 
 A walk that came from u to v continues to a neighbour x with probability proportional to w_vx·b(u, x), where
 b is 1/p back to u, 1 to a neighbour of u and 1/q otherwise. Steps are drawn by rejection sampling: a
@@ -9,7 +9,6 @@ follows; rejected draws are independent of it, so the distribution is the same.
 Each walk has its own random number stream (splitmix64), so results do not depend on the number of threads.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -26,8 +25,6 @@ from gssl.operators.compiling import compiled
 
 # rejected draws before a draw with exact probabilities
 TRIES = 32
-_WORD = 2**64 - 1
-Graph = tuple[np.ndarray, np.ndarray, np.ndarray]
 _inlined = numba.njit(error_model="numpy")
 
 
@@ -78,23 +75,16 @@ def random_walks(
     is the probability of a step from v to x in a walk that came from u (Grover and Leskovec, 2016); with
     :math:`p = q = 1` it does not depend on u. A walk stays at a node without links.
     """
-    walks, states = empty_walks(starts, length, random_state)
+    first = np.asarray(starts, dtype=np.int32)
+    walks = np.zeros((len(first), length), dtype=np.int32)
+    walks[:, 0] = first
+    # the random state of each walk
+    states = np.random.default_rng(random_state).integers(2**64, size=len(first), dtype=np.uint64)
     arrays: Any = (graph.indptr, graph.indices, graph.cumulative, states, 1.0 / p, 1.0 / q, walks)
     loop = compiled_walks()
     bounds = split_rows(np.arange(len(walks) + 1) * length, width=4)
     run_parts(lambda k: loop(bounds[k], bounds[k + 1], *arrays), len(bounds) - 1)
     return walks
-
-
-def empty_walks(
-    starts: npt.ArrayLike, length: int, random_state: int | np.random.Generator | None
-) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.uint64]]:
-    """Return walks with only the first column filled, and the random state of each walk."""
-    first = np.asarray(starts, dtype=np.int32)
-    walks = np.zeros((len(first), length), dtype=np.int32)
-    walks[:, 0] = first
-    states = np.random.default_rng(random_state).integers(2**64, size=len(first), dtype=np.uint64)
-    return walks, states
 
 
 @_inlined
@@ -191,55 +181,3 @@ def compiled_walks() -> Any:
     whole, real, written = types.int64, types.float64, types.Array(types.int32, 2, "C")
     graph = [given(types.int64), given(types.int32), given(types.float64)]
     return compiled(write_walk_rows, whole, whole, *graph, given(types.uint64), real, real, written)
-
-
-def uniforms(state: int) -> Iterator[float]:
-    """Yield the uniform numbers in [0, 1) that follow a state of splitmix64 (Steele et al., 2014)."""
-    while True:
-        state = (state + 0x9E3779B97F4A7C15) & _WORD
-        z = state
-        z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & _WORD
-        z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & _WORD
-        yield ((z ^ (z >> 31)) >> 11) * 2.0**-53
-
-
-def chances(graph: Graph, u: int, v: int, back: float, away: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return the weights w_vx of v's neighbours and the biases b(u, x) of a walk that came from u."""
-    indptr, indices, cumulative = graph
-    row = slice(indptr[v], indptr[v + 1])
-    weights = np.diff(cumulative[row], prepend=0.0)
-    if u < 0:
-        return weights, np.ones_like(weights)
-    near = np.isin(indices[row], indices[indptr[u] : indptr[u + 1]])
-    return weights, np.where(indices[row] == u, back, np.where(near, 1.0, away))
-
-
-def write_walks(graph: Graph, states: np.ndarray, back: float, away: float, walks: np.ndarray) -> None:
-    """Fill the rows of ``walks`` as :func:`compiled_walks` does."""
-    indptr, indices, _ = graph
-    for i, state in enumerate(states):
-        numbers = uniforms(int(state))
-        u, v = -1, int(walks[i, 0])
-        for step in range(1, walks.shape[1]):
-            neighbours = indices[indptr[v] : indptr[v + 1]]
-            if len(neighbours):
-                weights, bias = chances(graph, u, v, back, away)
-                if u < 0 or len(neighbours) == 1 or back == away == 1.0:
-                    e = _pick_place(np.cumsum(weights), next(numbers))
-                else:
-                    e = _pick_biased(weights, bias, max(1.0, back, away), numbers)
-                u, v = v, int(neighbours[e])
-            walks[i, step] = v
-
-
-def _pick_place(cumulative: np.ndarray, share: float) -> int:
-    beyond = np.searchsorted(cumulative, share * cumulative[-1], side="right")
-    return min(int(beyond), len(cumulative) - 1)
-
-
-def _pick_biased(weights: np.ndarray, bias: np.ndarray, top: float, numbers: Iterator[float]) -> int:
-    for _ in range(TRIES):
-        e = _pick_place(np.cumsum(weights), next(numbers))
-        if next(numbers) * top < bias[e]:
-            return e
-    return _pick_place(np.cumsum(weights * bias), next(numbers))

@@ -7,11 +7,10 @@ import torch
 from torch import Tensor
 from torch.nn.functional import cross_entropy, logsigmoid
 
-from gssl.methods.inputs import check_number
-from reproduction.networks.graphs import InputLinear, check_counts, check_rates, drop, graph_of
+from reproduction.networks.graphs import InputLinear, Network, drop, graph_of
 
 
-class OAGS(torch.nn.Module):
+class OAGS(Network):
     r"""Convolutions on an asymmetric graph of probable edges, after the abstract of Song et al. (2022).
 
     .. math:: Z = P\, \mathrm{ReLU}\big(P (X W_0 + b_0)\big) W_1 + P b_1, \qquad
@@ -34,7 +33,6 @@ class OAGS(torch.nn.Module):
     were not available; these are ours. On other graphs than that of fit, no node counts as labelled.
     """
 
-    accepts_sparse = True
     estimator: ClassVar[dict[str, Any]] = {"epochs": 300, "learning_rate": 0.02}
 
     def __init__(
@@ -52,15 +50,12 @@ class OAGS(torch.nn.Module):
         dropout: float = 0.5,
     ) -> None:
         super().__init__()
-        self.hidden, self.depth, self.edge_hidden = hidden, depth, edge_hidden
-        self.prior, self.kl_weight, self.temperature = prior, kl_weight, temperature
-        self.hide, self.dropout = hide, dropout
-        check_counts(self, "hidden", "depth", "edge_hidden")
-        check_rates(self, "dropout")
-        check_number(self, "kl_weight", low=0.0)
-        check_number(self, "hide", low=0.0, high=1.0)
-        check_number(self, "prior", low=0.01, high=0.99)
-        check_number(self, "temperature", low=0.01)
+        self.set_counts(hidden=hidden, depth=depth, edge_hidden=edge_hidden)
+        self.set_rates(dropout=dropout)
+        self.set_numbers(kl_weight=kl_weight)
+        self.set_numbers(high=1.0, hide=hide)
+        self.set_numbers(low=0.01, high=0.99, prior=prior)
+        self.set_numbers(low=0.01, temperature=temperature)
         widths = pairwise([n_features, *[hidden] * (depth - 1), n_classes])
         self.layers = torch.nn.ModuleList(InputLinear(a, b, weight_initializer="glorot") for a, b in widths)
         self.query, self.key = (
@@ -82,12 +77,7 @@ class OAGS(torch.nn.Module):
         return self._scores(x, edge_index, edge_weight, self.edge_logits(x, edge_index), labelled)
 
     def loss(
-        self,
-        x: Tensor,
-        edge_index: Tensor,
-        nodes: Tensor,
-        codes: Tensor,
-        edge_weight: Tensor | None = None,
+        self, x: Tensor, edge_index: Tensor, nodes: Tensor, codes: Tensor, edge_weight: Tensor | None = None
     ) -> Tensor:
         self._fitted = self._fingerprint(x, edge_index, edge_weight), nodes
         hidden = torch.rand(len(nodes), device=nodes.device) < self.hide

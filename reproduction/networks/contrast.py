@@ -16,13 +16,13 @@ from gssl.methods.inputs import check_number
 from gssl.torch.links import row_numbers
 from gssl.torch.training import default_device, seeded
 from reproduction.networks.embedding import train_embedding
-from reproduction.networks.graphs import InputLinear, check_counts, check_rates, drop, graph_of, is_sparse
+from reproduction.networks.graphs import InputLinear, Network, drop, graph_of, is_sparse
 from reproduction.networks.neighborhood import GraphSAGE
 from reproduction.skipgram import TransductiveEmbedder
 from reproduction.walks import random_walks, transitions
 
 
-class N2N(torch.nn.Module):
+class N2N(Network):
     r"""Make a node's embedding agree with the mean of its neighbourhood's (Dong et al., 2022).
 
     .. math:: U = \mathrm{ReLU}\Big(\frac{\ell}{\|X_i\|} X_i W_0\Big)_i, \qquad V = U W_1 + b, \qquad
@@ -38,7 +38,6 @@ class N2N(torch.nn.Module):
     scaled, the ``length`` ℓ of a node's features determines how fast the network learns.
     """
 
-    accepts_sparse = True
     estimator: ClassVar[dict[str, Any]] = {"epochs": 200, "learning_rate": 0.001, "patience": None}
 
     def __init__(
@@ -53,12 +52,9 @@ class N2N(torch.nn.Module):
         dropout: float = 0.2,
     ) -> None:
         super().__init__()
-        self.dimensions, self.outputs, self.length = dimensions, outputs, length
-        self.temperature, self.batch, self.dropout = temperature, batch, dropout
-        check_counts(self, "dimensions", "outputs", "batch")
-        check_rates(self, "dropout")
-        for name in ("length", "temperature"):
-            check_number(self, name, low=0.0, high=np.inf, open_ends=True)
+        self.set_counts(dimensions=dimensions, outputs=outputs, batch=batch)
+        self.set_rates(dropout=dropout)
+        self.set_numbers(low=1e-9, length=length, temperature=temperature)
         self.first = InputLinear(n_features, dimensions, bias=False, weight_initializer="glorot")
         self.second = Linear(dimensions, outputs, weight_initializer="glorot", bias_initializer="zeros")
 
@@ -73,8 +69,7 @@ class N2N(torch.nn.Module):
         drawn = torch.randperm(len(U), device=U.device)[: self.batch]
         losses = []
         for Z in (U, V):
-            S = (graph.A @ Z + Z) / (graph.degrees + 1.0)
-            losses.append(neighbourhood_contrast(S[drawn], Z[drawn], self.temperature))
+            losses.append(neighbourhood_contrast(graph.loop_mean(Z)[drawn], Z[drawn], self.temperature))
         return losses[0] + losses[1]
 
 
@@ -92,7 +87,7 @@ def neighbourhood_contrast(S: Tensor, U: Tensor, temperature: float) -> Tensor:
     return (all_pairs - (U * S).sum(dim=1) / temperature).mean()
 
 
-class SAGEWalks(torch.nn.Module):
+class SAGEWalks(Network):
     r"""GraphSAGE without labels: nodes on the same walk are close (Hamilton et al., 2017).
 
     .. math:: \min -\frac1m \sum_{(v, u)} \Big[\log \sigma(U_v^\top U_u)
@@ -103,7 +98,6 @@ class SAGEWalks(torch.nn.Module):
     and one walk per node is drawn in each epoch.
     """
 
-    accepts_sparse = True
     estimator: ClassVar[dict[str, Any]] = {"epochs": 60, "learning_rate": 0.003, "patience": None}
 
     def __init__(
@@ -116,9 +110,7 @@ class SAGEWalks(torch.nn.Module):
         negative: int = 5,
     ) -> None:
         super().__init__()
-        self.dimensions, self.aggregator = dimensions, aggregator
-        self.walk_length, self.negative = walk_length, negative
-        check_counts(self, "dimensions", "walk_length", "negative")
+        self.set_counts(dimensions=dimensions, walk_length=walk_length, negative=negative)
         self.encoder = GraphSAGE(
             n_features, dimensions, hidden=dimensions, aggregator=aggregator, dropout=0.0
         )
@@ -202,8 +194,4 @@ class LINE(TransductiveEmbedder):
 
             optimizer = torch.optim.Adam(nodes.parameters(), lr=self.learning_rate)
             self.losses_ = train_embedding(nodes, optimizer, loss, self.epochs)
-        joined = torch.cat([normalize(first), normalize(second)], dim=1)
-        self.embedding_ = joined.detach().numpy().copy()
-        self.embedding_[np.diff(A.indptr) == 0] = 0.0
-        self.n_iter_ = len(self.losses_)
-        self._remember(A)
+        self._keep(A, torch.cat([normalize(first), normalize(second)], dim=1).detach().numpy())

@@ -11,23 +11,22 @@ from torch import Tensor
 from torch.nn.functional import cross_entropy
 from torch_geometric.nn import Linear
 
-from gssl.methods.inputs import check_number
 from gssl.operators import normalized_adjacency
 from gssl.torch.links import SparseMatrix, sparse_csr_of
 from reproduction.networks.graphs import (
     GraphConvolution,
     InitialResidualConvolution,
     InputLinear,
-    check_counts,
-    check_rates,
+    Network,
     drop,
     graph_of,
     is_sparse,
+    scipy_of,
     take_rows,
 )
 
 
-class GCN(torch.nn.Module):
+class GCN(Network):
     r"""Graph convolutions with a non-linearity between layers (Kipf and Welling, 2017).
 
     .. math:: Z = \hat A \, \mathrm{ReLU}(\hat A X W_0 + b_0) \, W_1 + b_1
@@ -35,22 +34,12 @@ class GCN(torch.nn.Module):
     Weight decay applies to the first layer only, as published.
     """
 
-    accepts_sparse = True
-    estimator: ClassVar[dict[str, Any]] = {}
-
     def __init__(
-        self,
-        n_features: int,
-        n_classes: int,
-        *,
-        hidden: int = 16,
-        depth: int = 2,
-        dropout: float = 0.5,
+        self, n_features: int, n_classes: int, *, hidden: int = 16, depth: int = 2, dropout: float = 0.5
     ) -> None:
         super().__init__()
-        self.hidden, self.depth, self.dropout = hidden, depth, dropout
-        check_counts(self, "hidden", "depth")
-        check_rates(self, "dropout")
+        self.set_counts(hidden=hidden, depth=depth)
+        self.set_rates(dropout=dropout)
         widths = [n_features, *[hidden] * (depth - 1)]
         self.convs = torch.nn.ModuleList(GraphConvolution(a, b) for a, b in pairwise(widths))
         self.exit = GraphConvolution(widths[-1], n_classes)
@@ -92,15 +81,8 @@ class EigenGCN(GCN):
         depth: int = 2,
         dropout: float = 0.5,
     ) -> None:
-        self.eigenvectors = eigenvectors
-        check_counts(self, "eigenvectors")
-        super().__init__(
-            n_features + eigenvectors,
-            n_classes,
-            hidden=hidden,
-            depth=depth,
-            dropout=dropout,
-        )
+        self.set_counts(eigenvectors=eigenvectors)
+        super().__init__(n_features + eigenvectors, n_classes, hidden=hidden, depth=depth, dropout=dropout)
         self._known: bytes | None = None
         self._joined: tuple[Tensor, Tensor, Tensor] | None = None
 
@@ -120,9 +102,7 @@ class EigenGCN(GCN):
         self._known = graph.fingerprint
         Q = leading_eigenvectors(graph.scipy, self.eigenvectors)
         if is_sparse(x):
-            parts = (x.values(), x.col_indices(), x.crow_indices())
-            X = csr_array(tuple(part.cpu().numpy() for part in parts), shape=tuple(x.shape))
-            joined = sparse_csr_of(csr_array(hstack([X, csr_array(Q)])), dtype, x.device)
+            joined = sparse_csr_of(csr_array(hstack([scipy_of(x), csr_array(Q)])), dtype, x.device)
         else:
             joined = torch.cat([x, torch.tensor(Q, dtype=dtype, device=x.device)], dim=1)
         self._joined = (x, edge_index, joined)
@@ -167,25 +147,17 @@ class FastGCN(GCN):
         dropout: float = 0.0,
     ) -> None:
         super().__init__(n_features, n_classes, hidden=hidden, depth=depth, dropout=dropout)
-        self.samples = samples
-        check_counts(self, "samples")
+        self.set_counts(samples=samples)
 
     def loss(
-        self,
-        x: Tensor,
-        edge_index: Tensor,
-        nodes: Tensor,
-        codes: Tensor,
-        edge_weight: Tensor | None = None,
+        self, x: Tensor, edge_index: Tensor, nodes: Tensor, codes: Tensor, edge_weight: Tensor | None = None
     ) -> Tensor:
         bias = self.exit.bias
-        A_hat = graph_of(edge_index, edge_weight, x.shape[0], bias.dtype).A_hat.csr
-        parts = (A_hat.values(), A_hat.col_indices(), A_hat.crow_indices())
-        A = csr_array(tuple(part.cpu().numpy() for part in parts), shape=tuple(A_hat.shape))
+        A_hat = scipy_of(graph_of(edge_index, edge_weight, x.shape[0], bias.dtype).A_hat.csr)
         layers: list[Any] = [*self.convs, self.exit]
         rows, hops = nodes.cpu().numpy(), []
         for _ in layers:  # from the last layer to the first
-            hop, rows = sampled_rows(A, rows, self.samples)
+            hop, rows = sampled_rows(A_hat, rows, self.samples)
             hops.append(SparseMatrix(sparse_csr_of(hop, bias.dtype, bias.device)))
         U = take_rows(x, torch.as_tensor(rows, device=x.device))
         for k, (layer, hop) in enumerate(zip(layers, reversed(hops), strict=True)):
@@ -209,7 +181,7 @@ def sampled_rows(A_hat: csr_array, rows: np.ndarray, samples: int) -> tuple[csr_
     return csr_array(hop), drawn
 
 
-class GCNII(torch.nn.Module):
+class GCNII(Network):
     r"""Deep convolutions with initial residual and identity mapping (Chen et al., 2020).
 
     .. math:: U^{(l)} = \mathrm{ReLU}\left(\left[(1 - \alpha) \hat A U^{(l-1)} + \alpha U^{(0)}\right]
@@ -218,7 +190,6 @@ class GCNII(torch.nn.Module):
     The first and last layers have their own weight decay, ``dense_weight_decay``.
     """
 
-    accepts_sparse = True
     estimator: ClassVar[dict[str, Any]] = {"weight_decay": 0.01, "epochs": 300}
 
     def __init__(
@@ -234,13 +205,10 @@ class GCNII(torch.nn.Module):
         dense_weight_decay: float = 5e-4,
     ) -> None:
         super().__init__()
-        self.hidden, self.depth, self.alpha, self.theta = hidden, depth, alpha, theta
-        self.dropout, self.dense_weight_decay = dropout, dense_weight_decay
-        check_counts(self, "hidden", "depth")
-        check_rates(self, "dropout")
-        check_number(self, "alpha", low=0.0, high=1.0)
-        for name in ("theta", "dense_weight_decay"):
-            check_number(self, name, low=0.0)
+        self.set_counts(hidden=hidden, depth=depth)
+        self.set_rates(dropout=dropout)
+        self.set_numbers(high=1.0, alpha=alpha)
+        self.set_numbers(theta=theta, dense_weight_decay=dense_weight_decay)
         self.entrance = InputLinear(n_features, hidden)
         self.convs = torch.nn.ModuleList(
             InitialResidualConvolution(hidden, alpha, theta, layer) for layer in range(1, depth + 1)

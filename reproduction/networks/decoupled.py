@@ -7,13 +7,11 @@ import torch
 from torch import Tensor
 from torch.nn.functional import nll_loss
 
-from gssl.methods.inputs import check_number
 from reproduction.networks.graphs import (
     DroppedPropagation,
     InputLinear,
+    Network,
     Perceptron,
-    check_counts,
-    check_rates,
     drop,
     graph_of,
     is_sparse,
@@ -24,17 +22,15 @@ from reproduction.networks.graphs import (
 _COLUMNS = 64
 
 
-class _Decoupled(torch.nn.Module):
+class _Decoupled(Network):
     """A perceptron whose output is propagated, without biases; only its first layer has weight decay."""
 
-    accepts_sparse = True
     estimator: ClassVar[dict[str, Any]] = {"weight_decay": 5e-3}
 
     def __init__(self, n_features: int, n_classes: int, hidden: int, depth: int, dropout: float) -> None:
         super().__init__()
-        self.hidden, self.depth, self.dropout = hidden, depth, dropout
-        check_counts(self, "hidden", "depth")
-        check_rates(self, "dropout")
+        self.set_counts(hidden=hidden, depth=depth)
+        self.set_rates(dropout=dropout)
         self.perceptron = Perceptron(n_features, hidden, n_classes, dropout, bias=False)
 
     def parameter_groups(self, weight_decay: float) -> list[dict[str, Any]]:
@@ -63,8 +59,7 @@ class APPNP(_Decoupled):
         dropout: float = 0.5,
     ) -> None:
         super().__init__(n_features, n_classes, hidden, depth, dropout)
-        self.alpha = alpha
-        check_number(self, "alpha", low=0.0, high=1.0)
+        self.set_numbers(high=1.0, alpha=alpha)
         self.convs = torch.nn.ModuleList(DroppedPropagation(dropout) for _ in range(depth))
 
     def forward(self, x: Tensor, edge_index: Tensor, edge_weight: Tensor | None = None) -> Tensor:
@@ -100,9 +95,8 @@ class GNNLF(_Decoupled):
         dropout: float = 0.5,
     ) -> None:
         super().__init__(n_features, n_classes, hidden, depth, dropout)
-        self.alpha, self.mu = alpha, mu
-        check_number(self, "alpha", low=0.0, high=2 / 3, open_ends=True)
-        check_number(self, "mu", low=0.5, high=1.0)
+        self.set_numbers(low=1e-9, high=2 / 3, alpha=alpha)
+        self.set_numbers(low=0.5, high=1.0, mu=mu)
         self.conv = DroppedPropagation(dropout)
 
     def forward(self, x: Tensor, edge_index: Tensor, edge_weight: Tensor | None = None) -> Tensor:
@@ -137,9 +131,8 @@ class GNNHF(_Decoupled):
         dropout: float = 0.5,
     ) -> None:
         super().__init__(n_features, n_classes, hidden, depth, dropout)
-        self.alpha, self.beta = alpha, beta
-        check_number(self, "alpha", low=0.0, high=1.0)
-        check_number(self, "beta", low=0.0)
+        self.set_numbers(high=1.0, alpha=alpha)
+        self.set_numbers(beta=beta)
         self.conv = DroppedPropagation(dropout)
 
     def forward(self, x: Tensor, edge_index: Tensor, edge_weight: Tensor | None = None) -> Tensor:
@@ -153,25 +146,20 @@ class GNNHF(_Decoupled):
         return U
 
 
-class MLP(torch.nn.Module):
+class MLP(Network):
     r"""A perceptron with one hidden layer, for features smoothed over the graph beforehand.
 
     .. math:: Z = \mathrm{ReLU}(X W_1 + b_1) W_2 + b_2
     """
 
-    accepts_sparse = True
-    estimator: ClassVar[dict[str, Any]] = {}
-
     def __init__(self, n_features: int, n_classes: int, *, hidden: int = 64, dropout: float = 0.5) -> None:
         super().__init__()
-        self.hidden, self.dropout = hidden, dropout
-        check_counts(self, "hidden")
-        check_rates(self, "dropout")
+        self.set_counts(hidden=hidden)
+        self.set_rates(dropout=dropout)
         self.layers = Perceptron(n_features, hidden, n_classes, dropout)
 
     def forward(self, x: Tensor, edge_index: Tensor) -> Tensor:
-        Z: Tensor = self.layers(x)
-        return Z
+        return self.layers(x)
 
 
 class ChebyshevFilter(torch.nn.Module):
@@ -209,7 +197,7 @@ class ChebyshevFilter(torch.nn.Module):
         return Z
 
 
-class ChebNetII(torch.nn.Module):
+class ChebNetII(Network):
     r"""Filter predictions by a polynomial, learnt as its values at Chebyshev nodes (He et al., 2022).
 
     .. math:: Z = f(\hat L) \, \mathrm{MLP}(X)
@@ -217,7 +205,6 @@ class ChebNetII(torch.nn.Module):
     with f of degree ``depth``, which has its own learning rate and weight decay.
     """
 
-    accepts_sparse = True
     estimator: ClassVar[dict[str, Any]] = {"epochs": 500, "patience": 200}
 
     def __init__(
@@ -233,12 +220,9 @@ class ChebNetII(torch.nn.Module):
         filter_weight_decay: float = 0.05,
     ) -> None:
         super().__init__()
-        self.hidden, self.depth, self.dropout, self.filter_dropout = hidden, depth, dropout, filter_dropout
-        self.filter_learning_rate, self.filter_weight_decay = filter_learning_rate, filter_weight_decay
-        check_counts(self, "hidden", "depth")
-        check_rates(self, "dropout", "filter_dropout")
-        for name in ("filter_learning_rate", "filter_weight_decay"):
-            check_number(self, name, low=0.0)
+        self.set_counts(hidden=hidden, depth=depth)
+        self.set_rates(dropout=dropout, filter_dropout=filter_dropout)
+        self.set_numbers(filter_learning_rate=filter_learning_rate, filter_weight_decay=filter_weight_decay)
         self.perceptron = Perceptron(n_features, hidden, n_classes, dropout)
         self.filter = ChebyshevFilter(depth)
 
@@ -254,7 +238,7 @@ class ChebNetII(torch.nn.Module):
         ]
 
 
-class GRAND(torch.nn.Module):
+class GRAND(Network):
     r"""Train on random views of the features with a consistency loss (Feng et al., 2020).
 
     .. math:: Q = \frac1S \sum_s Q_{CE}(P^{(s)}) + \lambda \, Q_{con}(P^{(1)}, \dots, P^{(S)}), \qquad
@@ -266,7 +250,6 @@ class GRAND(torch.nn.Module):
     propagated features; without it an epoch is much cheaper.
     """
 
-    accepts_sparse = True
     estimator: ClassVar[dict[str, Any]] = {"epochs": 300, "patience": 200}
 
     def __init__(
@@ -285,13 +268,10 @@ class GRAND(torch.nn.Module):
         batch_norm: bool = False,
     ) -> None:
         super().__init__()
-        self.hidden, self.depth, self.samples = hidden, depth, samples
-        self.drop_node, self.input_dropout, self.dropout = drop_node, input_dropout, dropout
-        self.temperature, self.consistency = temperature, consistency
-        check_counts(self, "hidden", "depth", "samples")
-        check_rates(self, "dropout", "drop_node", "input_dropout")
-        check_number(self, "temperature", low=1e-3)
-        check_number(self, "consistency", low=0.0)
+        self.set_counts(hidden=hidden, depth=depth, samples=samples)
+        self.set_rates(dropout=dropout, drop_node=drop_node, input_dropout=input_dropout)
+        self.set_numbers(low=1e-3, temperature=temperature)
+        self.set_numbers(consistency=consistency)
         self.first = InputLinear(n_features, hidden)
         self.second = InputLinear(hidden, n_classes)
         norms = [torch.nn.BatchNorm1d(n_features), torch.nn.BatchNorm1d(hidden)] if batch_norm else []
@@ -331,12 +311,7 @@ class GRAND(torch.nn.Module):
         return self.second(drop(U, self.dropout, self.training))
 
     def loss(
-        self,
-        x: Tensor,
-        edge_index: Tensor,
-        nodes: Tensor,
-        codes: Tensor,
-        edge_weight: Tensor | None = None,
+        self, x: Tensor, edge_index: Tensor, nodes: Tensor, codes: Tensor, edge_weight: Tensor | None = None
     ) -> Tensor:
         views = [torch.log_softmax(self(x, edge_index, edge_weight), dim=1) for _ in range(self.samples)]
         supervised = sum(nll_loss(view[nodes], codes) for view in views) / len(views)

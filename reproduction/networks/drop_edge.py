@@ -6,14 +6,7 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor
 
-from reproduction.networks.graphs import (
-    InputLinear,
-    check_counts,
-    check_rates,
-    drop,
-    drop_links,
-    graph_of,
-)
+from reproduction.networks.graphs import InputLinear, Network, drop, drop_links, graph_of
 
 
 class DeepConvolution(torch.nn.Module):
@@ -42,12 +35,12 @@ class DeepConvolution(torch.nn.Module):
     def forward(self, x: Tensor, edge_index: Tensor, edge_weight: Tensor | None = None) -> Tensor:
         V = self.lin(x)
         graph = graph_of(edge_index, edge_weight, len(V), V.dtype)
-        U = (graph.A @ V + V) / (graph.degrees + 1.0) if self.walk else graph.A_hat @ V
+        U = graph.loop_mean(V) if self.walk else graph.A_hat @ V
         U = U + self.bias if self.own is None else U + self.own(x) + self.bias
         return self.norm(U)
 
 
-class DeepGCN(torch.nn.Module):
+class DeepGCN(Network):
     r"""A chain of convolutions.
 
     .. math:: Z = \hat A U^{(K-1)} W_K + b_K, \qquad
@@ -58,7 +51,6 @@ class DeepGCN(torch.nn.Module):
     not before the first. For ``own_weight``, ``walk`` and ``batch_norm``, see :class:`DeepConvolution`.
     """
 
-    accepts_sparse = True
     # no early stopping: deep networks can learn nothing in the first hundred epochs
     estimator: ClassVar[dict[str, Any]] = {"epochs": 400, "patience": None}
     # whether the last layer takes the embeddings of all hidden layers, or only of the last
@@ -78,10 +70,9 @@ class DeepGCN(torch.nn.Module):
         batch_norm: bool = False,
     ) -> None:
         super().__init__()
-        self.hidden, self.depth, self.dropout, self.drop_edge = hidden, depth, dropout, drop_edge
         self.layer = {"own_weight": own_weight, "walk": walk, "batch_norm": batch_norm}
-        check_counts(self, "hidden", "depth")
-        check_rates(self, "dropout", "drop_edge")
+        self.set_counts(hidden=hidden, depth=depth)
+        self.set_rates(dropout=dropout, drop_edge=drop_edge)
         if depth < 2:
             raise ValueError(f"{type(self).__name__}: depth must be 2 or more: a first and a last layer.")
         self._add_layers(n_features)
@@ -89,16 +80,22 @@ class DeepGCN(torch.nn.Module):
         self.exit = DeepConvolution(width, n_classes, **self.layer)
 
     def _add_layers(self, n_features: int) -> None:
-        widths = [n_features, *[self.hidden] * (self.depth - 1)]
-        self.convs = torch.nn.ModuleList(DeepConvolution(a, b, **self.layer) for a, b in pairwise(widths))
+        self.convs = self._chain([n_features, *[self.hidden] * (self.depth - 1)])
 
-    def _embedded(self, x: Tensor, graph: tuple[Any, ...]) -> list[Tensor]:
-        """Return the embeddings of each hidden layer."""
+    def _chain(self, widths: list[int]) -> torch.nn.ModuleList:
+        return torch.nn.ModuleList(DeepConvolution(a, b, **self.layer) for a, b in pairwise(widths))
+
+    def _pass(self, convs: Any, x: Tensor, graph: tuple[Any, ...]) -> list[Tensor]:
+        """Return the embeddings of each layer of a chain."""
         embeddings = []
-        for conv in self.convs:
+        for conv in convs:
             x = drop(torch.relu(conv(x, *graph)), self.dropout, self.training)
             embeddings.append(x)
         return embeddings
+
+    def _embedded(self, x: Tensor, graph: tuple[Any, ...]) -> list[Tensor]:
+        """Return the embeddings that the last layer takes."""
+        return self._pass(self.convs, x, graph)
 
     def forward(self, x: Tensor, edge_index: Tensor, edge_weight: Tensor | None = None) -> Tensor:
         graph = drop_links(edge_index, edge_weight, self.drop_edge, self.training)
@@ -136,19 +133,9 @@ class Incep(DeepGCN):
     def _add_layers(self, n_features: int) -> None:
         self.entrance = DeepConvolution(n_features, self.hidden, **self.layer)
         self.branches = torch.nn.ModuleList(
-            torch.nn.ModuleList(
-                DeepConvolution(self.hidden, self.hidden, **self.layer) for _ in range(length)
-            )
-            for length in range(1, self.depth - 1)
+            self._chain([self.hidden] * (length + 1)) for length in range(1, self.depth - 1)
         )
 
     def _embedded(self, x: Tensor, graph: tuple[Any, ...]) -> list[Tensor]:
-        start = drop(torch.relu(self.entrance(x, *graph)), self.dropout, self.training)
-        embeddings = [start]
-        branches: Any = self.branches
-        for branch in branches:
-            U = start
-            for conv in branch:
-                U = drop(torch.relu(conv(U, *graph)), self.dropout, self.training)
-            embeddings.append(U)
-        return embeddings
+        (U,) = self._pass([self.entrance], x, graph)
+        return [U, *(self._pass(branch, U, graph)[-1] for branch in self.branches)]

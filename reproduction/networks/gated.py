@@ -7,7 +7,7 @@ from torch import Tensor
 from torch_geometric.nn import Linear
 from torch_geometric.utils import scatter, softmax
 
-from reproduction.networks.graphs import InputLinear, check_counts, check_rates, drop, graph_of
+from reproduction.networks.graphs import InputLinear, Network, drop, graph_of
 
 
 class GatedAttention(torch.nn.Module):
@@ -44,14 +44,13 @@ class GatedAttention(torch.nn.Module):
         return self.out(torch.cat([U, (g.unsqueeze(2) * taken).flatten(1)], dim=1))
 
 
-class GaAN(torch.nn.Module):
+class GaAN(Network):
     """Layers of gated attention after a linear layer that reduces the width (Zhang et al., 2018).
 
     The publication samples 25 and 10 neighbours and has 8 heads of 16 to 32 columns; here all neighbours are
     used, with smaller heads.
     """
 
-    accepts_sparse = True
     estimator: ClassVar[dict[str, Any]] = {"weight_decay": 0.0}
 
     def __init__(
@@ -66,10 +65,8 @@ class GaAN(torch.nn.Module):
         dropout: float = 0.1,
     ) -> None:
         super().__init__()
-        self.hidden, self.depth, self.heads, self.head_width = hidden, depth, heads, head_width
-        self.dropout = dropout
-        check_counts(self, "hidden", "depth", "heads", "head_width")
-        check_rates(self, "dropout")
+        self.set_counts(hidden=hidden, depth=depth, heads=heads, head_width=head_width)
+        self.set_rates(dropout=dropout)
         self.entrance = InputLinear(n_features, hidden)
         self.convs = torch.nn.ModuleList(
             GatedAttention(hidden, hidden, heads, head_width, head_width, hidden) for _ in range(depth)
@@ -83,7 +80,7 @@ class GaAN(torch.nn.Module):
         return self.exit(drop(U, self.dropout, self.training))
 
 
-class OrderedGNN(torch.nn.Module):
+class OrderedGNN(Network):
     r"""Keep the messages of each hop in separate, ordered columns (Song et al., 2023).
 
     .. math:: U^{(k)} = \mathrm{norm}\big(g^{(k)} \circ U^{(k-1)} + (1 - g^{(k)}) \circ M^{(k)}\big), \qquad
@@ -97,7 +94,6 @@ class OrderedGNN(torch.nn.Module):
     whether W is shared; their networks have 256 columns and many more training labels.
     """
 
-    accepts_sparse = True
     estimator: ClassVar[dict[str, Any]] = {"epochs": 300, "learning_rate": 2e-3, "weight_decay": 5e-3}
 
     def __init__(
@@ -112,10 +108,8 @@ class OrderedGNN(torch.nn.Module):
         layer_dropout: float = 0.3,
     ) -> None:
         super().__init__()
-        self.hidden, self.depth, self.chunk = hidden, depth, chunk
-        self.dropout, self.layer_dropout = dropout, layer_dropout
-        check_counts(self, "hidden", "depth", "chunk")
-        check_rates(self, "dropout", "layer_dropout")
+        self.set_counts(hidden=hidden, depth=depth, chunk=chunk)
+        self.set_rates(dropout=dropout, layer_dropout=layer_dropout)
         if hidden % chunk:
             raise ValueError(f"OrderedGNN: hidden must be a multiple of chunk, not {hidden} of {chunk}.")
         self.entrance = InputLinear(n_features, hidden)
@@ -130,7 +124,7 @@ class OrderedGNN(torch.nn.Module):
         g = U.new_zeros(len(U), self.hidden // self.chunk)
         for norm in others:
             U = drop(U, self.layer_dropout, self.training)
-            M = (graph.A @ U) / graph.degrees.clamp(min=1e-30)
+            M = graph.mean(U)
             rising = torch.softmax(self.gate(torch.cat([U, M], dim=1)), dim=1).flip(1).cumsum(1).flip(1)
             g = g + (1.0 - g) * rising
             wide = g.repeat_interleave(self.chunk, dim=1)

@@ -7,7 +7,7 @@ epoch on zeros. So both are sparse matrices here, cached as long as their tensor
 
 from functools import cached_property
 from hashlib import blake2b
-from typing import Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import torch
@@ -23,6 +23,38 @@ from gssl.torch.links import SparseMatrix, row_pointers, sparse_csr
 
 _GRAPHS: Any = WeakTensorKeyDictionary()
 _MATRICES: Any = WeakTensorKeyDictionary()
+_BELOW_ONE = float(np.nextafter(1.0, 0.0))
+
+
+class Network(torch.nn.Module):
+    """A network with PyG's ``forward(x, edge_index)`` for dense or sparse features, and checked parameters.
+
+    ``estimator`` has the parameters of its training that differ from the defaults.
+    """
+
+    accepts_sparse = True
+    estimator: ClassVar[dict[str, Any]] = {}
+
+    if TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any: ...
+
+    def set_counts(self, **values: int) -> None:
+        """Set parameters that are positive integers."""
+        self._set(values, low=1, whole=True)
+
+    def set_rates(self, **values: float) -> None:
+        """Set parameters in [0, 1)."""
+        self._set(values, low=0.0, high=_BELOW_ONE)
+
+    def set_numbers(self, low: float = 0.0, high: float = np.inf, **values: float) -> None:
+        """Set parameters between two bounds."""
+        self._set(values, low=low, high=high)
+
+    def _set(self, values: dict[str, Any], **bounds: Any) -> None:
+        for name, value in values.items():
+            setattr(self, name, value)
+            check_number(self, name, **bounds)
 
 
 class Graph:
@@ -62,6 +94,14 @@ class Graph:
         """The sum of the weights of each node's links, as a column."""
         sums = self.weights.new_zeros(self.shape[0])
         return sums.index_add(0, self.edge_index[1], self.weights).unsqueeze(1)
+
+    def mean(self, U: Tensor) -> Tensor:
+        """Average U over the neighbours of each node; zeros if it has none."""
+        return (self.A @ U) / self.degrees.clamp(min=1e-30)
+
+    def loop_mean(self, U: Tensor) -> Tensor:
+        """Average U over each node and its neighbours."""
+        return (self.A @ U + U) / (self.degrees + 1.0)
 
     @cached_property
     def scipy(self) -> csr_array:
@@ -119,6 +159,12 @@ def with_values(x: Tensor, values: Tensor) -> Tensor:
     other = like.with_values(values).csr
     _MATRICES[other] = SparseMatrix(other.detach(), like=like)
     return other
+
+
+def scipy_of(x: Tensor) -> csr_array:
+    """Return a CSR tensor as a SciPy array."""
+    parts = (x.values(), x.col_indices(), x.crow_indices())
+    return csr_array(tuple(part.cpu().numpy() for part in parts), shape=tuple(x.shape))
 
 
 def is_sparse(x: Tensor) -> bool:
@@ -236,15 +282,3 @@ class Perceptron(torch.nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         U = torch.relu(self.first(drop(x, self.dropout, self.training)))
         return self.second(drop(U, self.dropout, self.training))
-
-
-def check_counts(network: torch.nn.Module, *names: str) -> None:
-    """Raise an error for parameters that are not positive integers."""
-    for name in names:
-        check_number(network, name, low=1, whole=True)
-
-
-def check_rates(network: torch.nn.Module, *names: str) -> None:
-    """Raise an error for parameters that are not in [0, 1)."""
-    for name in names:
-        check_number(network, name, low=0.0, high=np.nextafter(1.0, 0.0))

@@ -8,13 +8,11 @@ from torch import Tensor
 from torch.nn.functional import cross_entropy
 from torch_geometric.nn import Linear
 
-from gssl.methods.inputs import check_number
 from gssl.torch.links import row_numbers
 from reproduction.networks.graphs import (
     GraphConvolution,
     InputLinear,
-    check_counts,
-    check_rates,
+    Network,
     drop,
     graph_of,
     is_sparse,
@@ -22,7 +20,7 @@ from reproduction.networks.graphs import (
 )
 
 
-class NGCN(torch.nn.Module):
+class NGCN(Network):
     r"""Parallel GCNs on powers of the graph (Abu-El-Haija et al., 2020).
 
     .. math:: Z = \big\|_{k=0}^{K-1} \mathrm{softmax}\big(\hat A^k\, \mathrm{ReLU}(\hat A^k X W_k)\, V_k\big)
@@ -31,16 +29,14 @@ class NGCN(torch.nn.Module):
     ``depth`` is K. The publication trains several replicas of each GCN and adds their losses to that of Z.
     """
 
-    accepts_sparse = True
     estimator: ClassVar[dict[str, Any]] = {"weight_decay": 1e-3, "epochs": 300}
 
     def __init__(
         self, n_features: int, n_classes: int, *, hidden: int = 16, depth: int = 6, dropout: float = 0.5
     ) -> None:
         super().__init__()
-        self.hidden, self.depth, self.dropout = hidden, depth, dropout
-        check_counts(self, "hidden", "depth")
-        check_rates(self, "dropout")
+        self.set_counts(hidden=hidden, depth=depth)
+        self.set_rates(dropout=dropout)
         self.first = torch.nn.ModuleList(InputLinear(n_features, hidden) for _ in range(depth))
         self.second = torch.nn.ModuleList(Linear(hidden, n_classes) for _ in range(depth))
         self.exit = Linear(depth * n_classes, n_classes)
@@ -60,7 +56,7 @@ class NGCN(torch.nn.Module):
         return self.exit(torch.cat(parts, dim=1))
 
 
-class L2GCN(torch.nn.Module):
+class L2GCN(Network):
     r"""A GCN whose layers are trained separately, each with its own classifier (You et al., 2020).
 
     .. math:: U^{(k)} = \mathrm{ReLU}(\hat A U^{(k-1)} W_k), \qquad
@@ -70,16 +66,12 @@ class L2GCN(torch.nn.Module):
     the next; here all layers are trained in parallel. The last classifier makes the predictions.
     """
 
-    accepts_sparse = True
-    estimator: ClassVar[dict[str, Any]] = {}
-
     def __init__(
         self, n_features: int, n_classes: int, *, hidden: int = 16, depth: int = 2, dropout: float = 0.5
     ) -> None:
         super().__init__()
-        self.hidden, self.depth, self.dropout = hidden, depth, dropout
-        check_counts(self, "hidden", "depth")
-        check_rates(self, "dropout")
+        self.set_counts(hidden=hidden, depth=depth)
+        self.set_rates(dropout=dropout)
         widths = [n_features, *[hidden] * depth]
         self.convs = torch.nn.ModuleList(GraphConvolution(a, b) for a, b in pairwise(widths))
         self.heads = torch.nn.ModuleList(Linear(hidden, n_classes) for _ in range(depth))
@@ -97,18 +89,13 @@ class L2GCN(torch.nn.Module):
         return self.scores(x, edge_index, edge_weight)[-1]
 
     def loss(
-        self,
-        x: Tensor,
-        edge_index: Tensor,
-        nodes: Tensor,
-        codes: Tensor,
-        edge_weight: Tensor | None = None,
+        self, x: Tensor, edge_index: Tensor, nodes: Tensor, codes: Tensor, edge_weight: Tensor | None = None
     ) -> Tensor:
         losses = [cross_entropy(Z[nodes], codes) for Z in self.scores(x, edge_index, edge_weight)]
         return torch.stack(losses).sum()
 
 
-class ACMP(torch.nn.Module):
+class ACMP(Network):
     r"""Particles that attract and repel each other in a double well (Wang et al., 2023).
 
     .. math:: \frac{\partial U_i}{\partial t} = \alpha \circ \Big(\sum_j a_{ij} (U_j - U_i)
@@ -123,7 +110,6 @@ class ACMP(torch.nn.Module):
     repulsion.
     """
 
-    accepts_sparse = True
     estimator: ClassVar[dict[str, Any]] = {"epochs": 300, "learning_rate": 0.02, "weight_decay": 1e-2}
 
     def __init__(
@@ -138,11 +124,9 @@ class ACMP(torch.nn.Module):
         dropout: float = 0.7,
     ) -> None:
         super().__init__()
-        self.hidden, self.depth, self.beta, self.step, self.dropout = hidden, depth, beta, step, dropout
-        check_counts(self, "hidden", "depth")
-        check_rates(self, "dropout")
-        for name in ("beta", "step"):
-            check_number(self, name, low=0.0)
+        self.set_counts(hidden=hidden, depth=depth)
+        self.set_rates(dropout=dropout)
+        self.set_numbers(beta=beta, step=step)
         self.entrance = InputLinear(n_features, hidden)
         self.attraction = torch.nn.Parameter(torch.zeros(hidden))
         # the double well has almost no effect at first

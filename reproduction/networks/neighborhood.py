@@ -9,15 +9,7 @@ from scipy.sparse import csr_array
 from torch import Tensor
 from torch_geometric.nn import GATConv
 
-from reproduction.networks.graphs import (
-    Graph,
-    InputLinear,
-    check_counts,
-    check_rates,
-    drop,
-    graph_of,
-    times,
-)
+from reproduction.networks.graphs import Graph, InputLinear, Network, drop, graph_of, times
 
 AGGREGATORS = ("mean", "gcn", "lstm")
 # neighbours that an LSTM reads; the publication uses 25 and 10
@@ -32,7 +24,7 @@ class Attention(GATConv):
         self.lin = InputLinear(n_in, n_out * heads, bias=False, weight_initializer="glorot")
 
 
-class GAT(torch.nn.Module):
+class GAT(Network):
     r"""Convolutions that weigh neighbours by attention (Veličković et al., 2018).
 
     .. math:: U'_i = \sum_{j \in N(i) \cup \{i\}} \alpha_{ij} U_j W, \qquad
@@ -42,7 +34,6 @@ class GAT(torch.nn.Module):
     ``out_heads``. Dropout applies to features and to attention. Weights of links are not used.
     """
 
-    accepts_sparse = True
     estimator: ClassVar[dict[str, Any]] = {"learning_rate": 0.005, "epochs": 300}
 
     def __init__(
@@ -57,10 +48,8 @@ class GAT(torch.nn.Module):
         dropout: float = 0.6,
     ) -> None:
         super().__init__()
-        self.hidden, self.depth, self.heads, self.out_heads = hidden, depth, heads, out_heads
-        self.dropout = dropout
-        check_counts(self, "hidden", "depth", "heads", "out_heads")
-        check_rates(self, "dropout")
+        self.set_counts(hidden=hidden, depth=depth, heads=heads, out_heads=out_heads)
+        self.set_rates(dropout=dropout)
         widths = [n_features, *[hidden * heads] * (depth - 1)]
         convs = [Attention(width, hidden, heads, dropout, concat=True) for width in widths[:-1]]
         self.convs = torch.nn.ModuleList(
@@ -87,15 +76,12 @@ class Aggregation(torch.nn.Module):
         V = times(x, self.neighbours.weight.t())
         graph = graph_of(edge_index, edge_weight, V.shape[0], V.dtype)
         if self.own is None:
-            Z = (graph.A @ V + V) / (graph.degrees + 1.0)
+            Z = graph.loop_mean(V)
         else:
-            mean = self._mean(V, graph) if self.reader is None else self._read(V, graph)
+            mean = graph.mean(V) if self.reader is None else self._read(V, graph)
             # nodes without neighbours aggregate nothing
             Z = torch.where(graph.degrees > 0, mean, 0.0) + self.own(x)
         return Z + self.neighbours.bias
-
-    def _mean(self, V: Tensor, graph: Graph) -> Tensor:
-        return (graph.A @ V) / graph.degrees.clamp(min=1e-30)
 
     def _read(self, V: Tensor, graph: Graph) -> Tensor:
         """Return the last state of an LSTM over sampled neighbours, which are fixed in eval mode."""
@@ -113,7 +99,7 @@ def sampled_neighbours(A: csr_array, count: int, source: torch.Generator | None)
     return indices[positions.clamp(max=len(indices) - 1)]
 
 
-class GraphSAGE(torch.nn.Module):
+class GraphSAGE(Network):
     r"""Mix a node's own features with the mean of its neighbours' (Hamilton et al., 2017).
 
     .. math:: U' = D^{-1} A \, U W_1 + U W_2 + b \ \text{("mean")}, \qquad
@@ -122,9 +108,6 @@ class GraphSAGE(torch.nn.Module):
     with ReLU between layers. These use all neighbours; "lstm" replaces the mean by an LSTM over ten sampled
     neighbours of each node in random order.
     """
-
-    accepts_sparse = True
-    estimator: ClassVar[dict[str, Any]] = {}
 
     def __init__(
         self,
@@ -137,9 +120,8 @@ class GraphSAGE(torch.nn.Module):
         dropout: float = 0.5,
     ) -> None:
         super().__init__()
-        self.hidden, self.depth, self.aggregator, self.dropout = hidden, depth, aggregator, dropout
-        check_counts(self, "hidden", "depth")
-        check_rates(self, "dropout")
+        self.set_counts(hidden=hidden, depth=depth)
+        self.set_rates(dropout=dropout)
         if aggregator not in AGGREGATORS:
             raise ValueError(
                 f"GraphSAGE: aggregator must be one of {', '.join(AGGREGATORS)}, not {aggregator!r}."

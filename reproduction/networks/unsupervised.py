@@ -19,7 +19,7 @@ from torch.nn.functional import cosine_similarity, logsigmoid
 from gssl.graph import sample_negatives
 from reproduction.networks.graphs import (
     GraphConvolution,
-    check_counts,
+    Network,
     drop_links,
     graph_of,
     is_sparse,
@@ -32,7 +32,7 @@ from reproduction.networks.graphs import (
 _MOMENTUM, _WEIGHT_DECAY, _PREDICTOR = 0.99, 1e-5, 512
 
 
-class DGI(torch.nn.Module):
+class DGI(Network):
     r"""Learn to distinguish a graph's nodes from those with shuffled features (Veličković et al., 2019).
 
     .. math:: U = \mathrm{PReLU}(\hat A X W + b), \qquad s = \sigma\Big(\frac1n \sum_i U_i\Big), \qquad
@@ -43,13 +43,11 @@ class DGI(torch.nn.Module):
     epoch. With ``epochs=0`` the encoder stays random, which is the baseline "DGI Random-Init".
     """
 
-    accepts_sparse = True
     estimator: ClassVar[dict[str, Any]] = {"epochs": 500, "learning_rate": 0.001, "patience": 20}
 
     def __init__(self, n_features: int, *, dimensions: int = 512) -> None:
         super().__init__()
-        self.dimensions = dimensions
-        check_counts(self, "dimensions")
+        self.set_counts(dimensions=dimensions)
         encoder = _Encoder([n_features, dimensions], norm=torch.nn.Identity)
         self.infomax = pyg.DeepGraphInfomax(dimensions, encoder, _summary, _corruption)
 
@@ -68,7 +66,7 @@ def _corruption(x: Tensor, *graph: Any) -> tuple[Any, ...]:
     return take_rows(x, torch.randperm(x.shape[0], device=x.device)), *graph
 
 
-class BGRL(torch.nn.Module):
+class BGRL(Network):
     r"""Predict from one view of a graph the target network's embedding of another (Thakoor et al., 2022).
 
     .. math:: \min 2 - \frac1n \sum_i \Big[\cos\big(p(U^1_i), \bar U^2_i\big)
@@ -86,7 +84,6 @@ class BGRL(torch.nn.Module):
     ``dimensions``): narrow ones lose accuracy on Citeseer.
     """
 
-    accepts_sparse = True
     estimator: ClassVar[dict[str, Any]] = {"epochs": 30, "learning_rate": 0.0005, "patience": None}
 
     def __init__(
@@ -99,9 +96,8 @@ class BGRL(torch.nn.Module):
         drop_features: tuple[float, float] = (0.4, 0.1),
     ) -> None:
         super().__init__()
-        self.dimensions, self.hidden = dimensions, hidden
+        self.set_counts(dimensions=dimensions, hidden=hidden)
         self.drop_edges, self.drop_features = drop_edges, drop_features
-        check_counts(self, "dimensions", "hidden")
         for name, rates in (("drop_edges", drop_edges), ("drop_features", drop_features)):
             if not (isinstance(rates, tuple | list) and len(rates) == 2 and all(0 <= r < 1 for r in rates)):
                 raise ValueError(f"BGRL: {name} must be two numbers from 0 to below 1, not {rates!r}.")
@@ -193,7 +189,7 @@ def without_columns(x: Tensor, rate: float) -> Tensor:
     return with_values(x, x.values() * kept[x.col_indices()]) if is_sparse(x) else x * kept
 
 
-class GAE(torch.nn.Module):
+class GAE(Network):
     r"""Embed nodes so that inner products of embeddings predict links (Kipf and Welling, 2016).
 
     .. math:: U = \hat A\,\mathrm{ReLU}(\hat A X W_0 + b_0) W_1 + b_1, \qquad
@@ -205,13 +201,11 @@ class GAE(torch.nn.Module):
     noisy, so there is no early stopping.
     """
 
-    accepts_sparse = True
     estimator: ClassVar[dict[str, Any]] = {"epochs": 200, "learning_rate": 0.01, "patience": None}
 
     def __init__(self, n_features: int, *, dimensions: int = 16, hidden: int = 32) -> None:
         super().__init__()
-        self.dimensions, self.hidden = dimensions, hidden
-        check_counts(self, "dimensions", "hidden")
+        self.set_counts(dimensions=dimensions, hidden=hidden)
         self.first = GraphConvolution(n_features, hidden)
         self.second = GraphConvolution(hidden, dimensions)
 

@@ -70,10 +70,7 @@ class VERSE(TransductiveEmbedder):
             self.losses_ = train_embedding(
                 nodes, optimizer, lambda: self._loss(nodes.weight, graph), self.epochs
             )
-        self.embedding_ = nodes.weight.detach().cpu().numpy().copy()
-        self.embedding_[np.diff(A.indptr) == 0] = 0.0
-        self.n_iter_ = len(self.losses_)
-        self._remember(A)
+        self._keep(A, nodes.weight.detach().cpu().numpy())
 
     def _loss(self, U: Tensor, graph: Transitions) -> Tensor:
         rng = np.random.default_rng(int(torch.randint(2**31, ())))

@@ -1,5 +1,7 @@
 """The citation graphs, an empty store, and a small artefact."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from tests.methods.conftest import problem  # noqa: F401
@@ -66,16 +68,25 @@ def tiny():
 
 
 @pytest.fixture
-def split_karate(monkeypatch):
-    """Give the karate club a split with validation nodes."""
-    data = dataset_of("karate")
-    nodes = np.arange(data.n_nodes)
-    parts = {"train": np.array([0, 1, 32, 33]), "val": np.array([2, 3, 30, 31]), "test": nodes[4:30]}
-    divided = type(data)(**{**vars(data), "splits": {"public": parts}})
-    monkeypatch.setattr("reproduction.plugins.load", lambda name: divided)
-    for module in ("measures", "network_cells", "plugins", "running_time"):
-        monkeypatch.setattr(f"reproduction.{module}.dataset_of", lambda name: divided)
-    return divided
+def load_instead(monkeypatch):
+    """Return a function that makes cells load a given graph, whatever its name."""
+
+    def serve(data):
+        for module in ("spec", "plugins", "reddit_graphs"):
+            monkeypatch.setattr(f"reproduction.{module}.load", lambda name, **_: data)
+        dataset_of.cache_clear()
+        return data
+
+    yield serve
+    dataset_of.cache_clear()
+
+
+@pytest.fixture
+def split_karate(load_instead):
+    """The karate club with a split that has validation nodes, under any name."""
+    data = load("karate").normalized()
+    parts = {"train": np.array([0, 1, 32, 33]), "val": np.array([2, 3, 30, 31]), "test": np.arange(4, 30)}
+    return load_instead(replace(data, splits={"public": parts}))
 
 
 KNOWN = Cell("classifier", "karate", {"method": "OGC"})

@@ -6,8 +6,8 @@ import pytest
 from rich.console import Console
 
 from reproduction.spec import Artefact, Cell, Entry
-from reproduction.summary import Line, summarize
-from reproduction.tables import claim_texts, line_text, number, paper_markdown, paper_tables
+from reproduction.summary import summarize
+from reproduction.tables import claim_texts, paper_markdown, paper_tables
 
 
 def test_markdown_marks_misses(result):
@@ -38,30 +38,6 @@ def test_claims(result):
     ]
 
 
-def test_numbers():
-    assert [number(81.04, 1), number(0.0037, -1), number(-0.5, 1)] == ["81.0", "3.7e-03", "−0.5"]
-
-
-@pytest.mark.parametrize(
-    ("line", "text"),
-    [
-        ((79.1, 0.2, 2, -7.8, "miss"), "79.1 ± 0.2 (86.9, −7.8) ✗"),
-        ((88.1, 0.2, 1, 1.2, "above"), "88.1 (86.9, +1.2) ↑"),
-        ((None, 0.0, 0, None, "published only"), "[86.9]"),
-        ((None, 0.0, 0, None, "not run"), "not run (86.9)"),
-    ],
-)
-def test_a_field_says_ours_published_and_difference(line, text):
-    assert line_text(Line(Entry("OGC", "Cora", published=86.9, tolerance=1.0), *line), long=True) == text
-
-
-def test_where_the_paper_has_nothing_a_field_is_empty():
-    assert (
-        line_text(None) == line_text(Line(Entry("OGC", "Cora"), None, 0.0, 0, None, "published only")) == ""
-    )
-    assert line_text(Line(Entry("OGC", "Cora"), None, 0.0, 0, None, "not run")) == "not run"
-
-
 def test_labels_are_a_column_only_if_a_row_names_them(store):
     pytest.importorskip("jinja2", reason="the extra 'report' is not installed")
     from reproduction.figures import render_result
@@ -73,3 +49,13 @@ def test_labels_are_a_column_only_if_a_row_names_them(store):
         result = summarize(Artefact("tiny", "", "", (Entry("a", "x", cell=cell, **named),)), store)
         assert ("| labels |" in paper_markdown(result)) == shown
         assert (b"<th>labels</th>" in render_result(result)) == shown
+
+
+def test_a_chart_has_our_numbers_and_the_published_ones(result):
+    charts = pytest.importorskip("reproduction.figures")
+    chart = charts.paper_chart(result)
+    rows = chart["datasets"]["rows"]
+    assert chart["title"] == "Table 0: a <b> (dashed: published)"
+    hit = [(row["source"], row["value"]) for row in rows if row["method"] == "hit"]
+    assert hit == [("ours", 79.5), ("published", 80.5)]
+    assert not [row for row in rows if row["method"] == "GCN"]

@@ -1,12 +1,16 @@
-"""Random walks: the compiled loop agrees with its NumPy version and with the equation's probabilities."""
+"""Random walks: steps have the probabilities of the equation, and compiled code does what Python does."""
+
+import json
+import os
+import subprocess
+import sys
 
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
 from gssl.operators import set_threads
-from reproduction import walks as module
-from reproduction.walks import empty_walks, random_walks, transitions
+from reproduction.walks import random_walks, transitions
 
 # a triangle 0-1-2, a tail 2-3, and the isolated node 4
 WEIGHTED = csr_array(
@@ -20,27 +24,6 @@ WEIGHTED = csr_array(
         ]
     )
 )
-
-
-def random_graph(weighted, n=40, seed=0):
-    rng = np.random.default_rng(seed)
-    upper = np.triu(rng.random((n, n)) < 0.1, k=1).astype(float)
-    upper[0, 1 : n // 2] = 1
-    upper[:, -2:] = 0
-    if weighted:
-        upper *= rng.random((n, n)) * 5
-    return csr_array(upper + upper.T)
-
-
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize(("p", "q"), [(1.0, 1.0), (0.25, 4.0), (4.0, 0.25), (1e6, 1e6), (1e-9, 1.0)])
-def test_walks_are_those_of_the_twin(weighted, p, q):
-    graph = transitions(random_graph(weighted))
-    starts = np.tile(np.arange(40), 3)
-    expected, states = empty_walks(starts, 25, random_state=7)
-    arrays = (graph.indptr, graph.indices, graph.cumulative)
-    module.write_walks(arrays, states, 1.0 / p, 1.0 / q, expected)
-    np.testing.assert_array_equal(random_walks(graph, starts, 25, 7, p=p, q=q), expected)
 
 
 def test_steps_follow_weights():
@@ -68,10 +51,6 @@ def test_the_last_resort_is_the_same_distribution():
     np.testing.assert_array_equal(walks, np.tile([1, 0, 1], (500, 1)))
 
 
-def test_a_node_without_links_stays():
-    np.testing.assert_array_equal(random_walks(transitions(WEIGHTED), [4], 4, random_state=0), [[4, 4, 4, 4]])
-
-
 def test_huge_weights_do_not_overflow():
     graph = transitions(csr_array(WEIGHTED * 4e307))
     walks = random_walks(graph, np.full(60_000, 2), 2, random_state=0)
@@ -79,16 +58,13 @@ def test_huge_weights_do_not_overflow():
 
 
 def test_threads_change_no_walk():
-    graph = transitions(random_graph(True))
-    starts = np.tile(np.arange(38), 500)
+    graph = transitions(hub_and_path(True))
+    starts = np.tile(np.arange(12), 1500)
     set_threads(1)
     alone = random_walks(graph, starts, 30, 3, p=0.5, q=2.0)
     set_threads(2)
     np.testing.assert_array_equal(random_walks(graph, starts, 30, 3, p=0.5, q=2.0), alone)
     set_threads(None)
-
-
-INLINED = ["_next_state", "_uniform", "_pick", "_bias", "_pick_exactly"]
 
 
 def hub_and_path(weighted):
@@ -101,36 +77,36 @@ def hub_and_path(weighted):
     return csr_array(A + A.T)
 
 
-@pytest.mark.parametrize(("p", "q"), [(1.0, 1.0), (0.25, 4.0), (1e9, 1e9), (1e-9, 1.0)])
-@pytest.mark.parametrize("weighted", [False, True])
-def test_python_runs_the_compiled_loop_to_the_same_walks(monkeypatch, p, q, weighted):
+BIASES = [(1.0, 1.0), (0.25, 4.0), (1e9, 1e9), (1e-9, 1.0)]
+
+
+def walks_of_all_biases():
+    """Return walks on both graphs with all biases, as lists."""
+    starts = np.repeat(np.arange(12), 3)
+    return [
+        random_walks(transitions(hub_and_path(weighted)), starts, 12, 5, p=p, q=q).tolist()
+        for weighted in (False, True)
+        for p, q in BIASES
+    ]
+
+
+def test_python_runs_the_compiled_loop_to_the_same_walks():
     """Compiled code does not check array bounds; Python does."""
-    ways, starts = transitions(hub_and_path(weighted)), np.repeat(np.arange(12), 3)
-    compiled = random_walks(ways, starts, 12, np.random.default_rng(5), p=p, q=q)
-    used = []
-    with monkeypatch.context() as patch:
-        patch.setattr(module, "compiled", lambda loop, *_: used.append(loop.__name__) or loop)
-        for name in INLINED:
-            patch.setattr(module, name, getattr(module, name).py_func)
-        module.compiled_walks.cache_clear()
-        # overflow is intended in the random number generator
-        with np.errstate(over="ignore"):
-            plain = random_walks(ways, starts, 12, np.random.default_rng(5), p=p, q=q)
-    module.compiled_walks.cache_clear()
-    assert used, "the loop was not made anew"
-    np.testing.assert_array_equal(plain, compiled)
+    code = (
+        "import json, numpy; numpy.seterr(over='ignore');"
+        "from tests.reproduction.test_walks import walks_of_all_biases as walks; print(json.dumps(walks()))"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, "NUMBA_DISABLE_JIT": "1"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    walks = walks_of_all_biases()
+    assert json.loads(run.stdout) == walks
     # walks stay at nodes without links, and otherwise follow links
-    A = hub_and_path(weighted).toarray() > 0
-    moved = plain[:, :-1] != plain[:, 1:]
-    assert not moved[np.isin(starts, [3, 11])].any()
-    assert A[plain[:, :-1][moved], plain[:, 1:][moved]].all()
-
-
-def test_chances_are_running_sums_in_units_of_the_largest_weight():
-    chances = transitions(csr_array([[0.0, 2.0, 1.0], [2.0, 0.0, 0.0], [1.0, 0.0, 0.0]]))
-    np.testing.assert_array_equal(chances.cumulative, [1.0, 1.5, 1.0, 1.0])
-
-
-def test_random_numbers_are_those_of_splitmix64():
-    numbers = module.uniforms(0)
-    assert [round(next(numbers), 6) for _ in range(2)] == [0.883311, 0.431528]
+    A, walks = hub_and_path(False).toarray() > 0, np.concatenate(walks)
+    moved = walks[:, :-1] != walks[:, 1:]
+    assert not moved[np.isin(walks[:, 0], [3, 11])].any()
+    assert A[walks[:, :-1][moved], walks[:, 1:][moved]].all()
