@@ -69,6 +69,13 @@ def _refuse(path: str, facts: os.stat_result, writes: bool) -> None:
         raise OSError(f"{path} has a second name (a hard link), whose content would change: remove it.")
 
 
+def readable(path: Path) -> Path:
+    """Return the path of an existing file; raise if this user may not read it."""
+    if not os.access(path, os.R_OK):
+        raise PermissionError(f"{path} may not be read by this user: change its permissions.")
+    return path
+
+
 def check_real_folder(path: Path) -> None:
     """Raise if a folder that belongs to another one is a link to elsewhere."""
     if path.is_symlink():

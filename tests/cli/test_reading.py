@@ -70,7 +70,7 @@ def test_errors_of_the_reader_name_options(spoiled):
     assert "nowhere.csv does not exist" in spoiled({"--edges": "nowhere.csv"})
     assert "f.csv has no column 'x'" in spoiled({"--text": "x"})
     sentence = spoiled({"--edges": None, "--graph": "nowhere"})
-    assert "nowhere is not a graph store: build one with gssl graph build." in sentence
+    assert "nowhere is not a graph store that can be read: build one with gssl graph build." in sentence
 
 
 def test_never_over_an_input_of_a_query_or_a_glob(graph, spoiled, refused):

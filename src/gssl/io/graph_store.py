@@ -1,6 +1,7 @@
 """Graphs on disk, with memory-mapped arrays and ids that are looked up on demand."""
 
 import json
+import os
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
@@ -11,7 +12,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from gssl.checksums import CHECKSUMS, file_checksum, read_sealed, seal
-from gssl.files import check_real_folder, open_regular
+from gssl.files import check_real_folder, open_regular, readable
 from gssl.graph import TypedAdjacency
 from gssl.graph.adjacency import declare_directed
 from gssl.graph.simplify import declare_simple
@@ -168,14 +169,16 @@ def open_graph_store(directory: str | Path) -> GraphStore:
     --------
     >>> open_graph_store("nowhere")
     Traceback (most recent call last):
-    FileNotFoundError: nowhere is not a graph store: build one with gssl graph build.
+    FileNotFoundError: nowhere is not a graph store that can be read: build one with gssl graph build.
     """
     folder = Path(directory).expanduser()
     manifest = folder / _MANIFEST
-    if not manifest.is_file():
-        raise FileNotFoundError(f"{directory} is not a graph store: build one with gssl graph build.")
+    if not os.path.isfile(manifest):  # noqa: PTH113 - Path.is_file() fails without permission
+        raise FileNotFoundError(
+            f"{directory} is not a graph store that can be read: build one with gssl graph build."
+        )
     try:
-        with open_regular(manifest) as opened:
+        with open_regular(readable(manifest)) as opened:
             data = read_sealed(opened.read())
         if data["format"] != _FORMAT:
             raise ValueError

@@ -1,6 +1,5 @@
 """Open tables in DuckDB: from files, a query or a data frame."""
 
-import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -12,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from gssl.files import readable
 from gssl.io.dialect import Dialect, copy_lines, find_oddities, open_plain, sniff_dialect
 from gssl.scale.run_folder import RunFolder
 from gssl.wording import listed, quoted, shortened
@@ -282,25 +282,19 @@ def find_files(source: str | Path) -> list[Path]:
     path = Path(text).expanduser()
     mode = _mode(path)
     if S_ISREG(mode):
-        return [_readable(path)]
+        return [readable(path)]
     if S_ISDIR(mode):
         raise ValueError(f"{text} is a folder: name a file, or files by {text.rstrip('/')}/*.csv.")
     if has_magic(text):
         files = sorted(Path(name) for name in glob(str(path), recursive=True) if Path(name).is_file())  # noqa: PTH207
         if not files:
             raise FileNotFoundError(f"no file matches {text}: check its name and folder.")
-        return [_readable(file) for file in files]
+        return [readable(file) for file in files]
     if mode:
         raise ValueError(
             f"{text} is not a regular file, and tables are read more than once: save it as a file."
         )
     raise FileNotFoundError(f"{text} does not exist: check its name and folder.")
-
-
-def _readable(path: Path) -> Path:
-    if not os.access(path, os.R_OK):
-        raise PermissionError(f"{path} may not be read by this user: change its permissions.")
-    return path
 
 
 def find_file(source: str | Path) -> Path:
