@@ -225,9 +225,8 @@ def test_a_slab_that_kills_its_workers_is_one_sentence(problem, frail, tmp_path)
 
 
 @pytest.mark.parametrize("when", ["before", "during"])
-def test_a_cluster_without_workers_is_one_sentence(problem, fit, frail, monkeypatch, direct, when):
+def test_a_cluster_without_workers_is_one_sentence(problem, fit, frail, direct, when):
     X, y, A = problem
-    monkeypatch.setattr(cluster_module, "_PATIENCE", 1.0)
     client, worker = frail
 
     def kill(done, total):
@@ -237,7 +236,8 @@ def test_a_cluster_without_workers_is_one_sentence(problem, fit, frail, monkeypa
     if when == "before":
         kill(0, 0)
     message = r"^the Dask cluster has no workers: start some, then run again\.$"
-    with pytest.raises(ConnectionError, match=message), watching(kill):
+    impatient = dask.config.set({"gssl.patience": 1.0})
+    with impatient, pytest.raises(ConnectionError, match=message), watching(kill):
         fit(_ogc(), X, y, adjacency=A, client=client)
 
 

@@ -34,8 +34,10 @@ from gssl.scale.progress import report_progress
 from gssl.scale.run_folder import RunFolder
 from gssl.scale.slabs import LazyStep, SlabExecution
 
-# seconds between polls for workers, and to wait when there are none
-_POLL, _PATIENCE = 0.5, 60.0
+# seconds between polls for workers
+_POLL = 0.5
+# seconds to wait when no worker takes tasks, by the setting "gssl.patience" of Dask's configuration
+_PATIENCE = "gssl.patience", 60.0
 
 
 class ClusterExecution(SlabExecution):
@@ -61,6 +63,7 @@ class ClusterExecution(SlabExecution):
         if not d or not self._connected:
             return super().map_columns(task, X, filters)
         cluster = Cluster(self._client, self.resume)
+        cluster.check_versions()
         source, folder = cluster.columns_of(X), cluster.shared_folder()
         threads = cluster.threads()
         # extra buffers: a result in transit and, if columns are sent, its columns and those of the next slab
@@ -103,6 +106,7 @@ class ClusterExecution(SlabExecution):
         if not self._connected:
             return super().embedding(X, filters, labelled)
         cluster = Cluster(self._client, self.resume)
+        cluster.check_versions()
         return ClusterEmbedding(cluster, X, filters, labelled, self.budget if self._limited else None)
 
 
@@ -179,6 +183,19 @@ class Cluster:
             if pending and self._client.status == "running":
                 self._client.cancel([future for _, future in pending.values()])
 
+    def check_versions(self) -> None:
+        """Raise if a worker has another version of gssl, or none: its numbers might be others."""
+        with self._explained():
+            answers = self._client.run(worker.version, on_error="return")
+        here = worker.version()
+        for address, found in answers.items():
+            # a worker that is lost meanwhile gives an OSError
+            if found != here and not isinstance(found, OSError):
+                has = f"has gssl {found}" if isinstance(found, str) else "cannot import gssl"
+                raise RuntimeError(
+                    f"the Dask worker {address} {has}, and this process has {here}: install the same on all."
+                )
+
     def columns_of(self, X: Any) -> Any:
         """Return the file of X if all workers can read the same file, else X."""
         file = mapped_file(X)
@@ -227,17 +244,21 @@ class Cluster:
         return answers
 
     def _workers(self) -> dict[str, int]:
-        """Return the workers and their threads; raise if there have been none for too long."""
+        """Return the workers that take tasks, and their threads; raise if there are none for too long."""
+        import dask
+
         with self._explained():
-            threads: dict[str, int] = self._client.nthreads()
+            known = self._client.scheduler_info()["workers"]
+        threads = {place: facts["nthreads"] for place, facts in known.items() if facts["status"] != "paused"}
         if threads:
             self._empty_since = None
         else:
             self._empty_since = self._empty_since or monotonic()
-            if monotonic() - self._empty_since > _PATIENCE:
-                raise ConnectionError(
-                    f"the Dask cluster has no workers: start some, then run again{self._keep}."
-                )
+            if monotonic() - self._empty_since > dask.config.get(*_PATIENCE):
+                why = "has no workers: start some"
+                if known:
+                    why = "has paused its workers, whose memory is used up: give them more"
+                raise ConnectionError(f"the Dask cluster {why}, then run again{self._keep}.")
         return threads
 
     @contextmanager

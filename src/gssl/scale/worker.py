@@ -1,6 +1,7 @@
 """Pure functions that run on workers; Dask keeps their values and can recompute them."""
 
 import os
+import sys
 import tempfile
 import weakref
 from collections.abc import Callable, Sequence
@@ -37,6 +38,11 @@ def _use_one_thread() -> None:
     """Limit this worker process to one thread per task, permanently."""
     set_threads(1)
     threadpool_limits(1, user_api="blas")
+
+
+def version() -> str:
+    """Return the version of gssl in this process."""
+    return str(sys.modules["gssl"].__version__)
 
 
 def hold(value: Any) -> Any:
