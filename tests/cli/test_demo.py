@@ -1,4 +1,5 @@
 import csv
+import re
 
 import pytest
 from click.testing import CliRunner
@@ -50,3 +51,14 @@ def test_the_demo_explains_itself_and_its_page_is_about_the_same_model(demo):
     assert "We labelled 2,568 nodes from 140 labels." in page
     assert "2,568 labels of Cora, none of them given to fit." in page
     assert any(row["model_says"] != row["label"] for row in rows if row["given"] == "true")
+
+
+def test_numbers_and_several_labels_follow_and_the_last_lines_say_what_to_try_next(demo, tmp_path_factory):
+    output, _, _ = demo
+    folder = max(tmp_path_factory.getbasetemp().glob("demo*"))
+    numbers, labels = ((folder / name).read_text().splitlines() for name in ("numbers.csv", "labels.csv"))
+    assert (len(numbers), len(labels)) == (443, 601)
+    assert float(re.search(r"R² is ([\d.]+) on the others", output)[1]) > 0.3
+    assert float(re.search(r"F1 is ([\d.]+) on the others", output)[1]) > 0.6
+    commands = [line.split()[1] for line in output.splitlines() if line.startswith("  gssl ")]
+    assert commands == ["classify", "regress", "label"]

@@ -1,4 +1,4 @@
-"""``gssl demo``: classify the Cora citation graph, which ships with gssl, in a minute."""
+"""``gssl demo``: classes of the papers of Cora, which ships with gssl, then numbers and several labels."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from gssl.cli.console import Terminal
+from gssl.cli.demo_answers import show_numbers, show_sets
 from gssl.cli.run import Choice, ExecutionOptions, Inputs, Run
 from gssl.datasets import Dataset, draw_split, load
 from gssl.evaluation import compare, held_out_if_known, summarize
@@ -21,10 +22,10 @@ PER_CLASS = 20
 
 
 def run_demo(out: Path, draws: int, seed: int, start: float) -> None:
-    """Compare AutoClassifier with four fixed methods; write its predictions and a page for the first draw."""
+    """Compare AutoClassifier with four fixed methods; write predictions of all kinds, and a page."""
     terminal = Terminal(start=start)
-    check_outputs(out / "predictions.csv", [], out / "report.html")
-    terminal.plan = ("comparing", "choosing", "writing", "report")
+    check_outputs(out / "predictions.csv", [], out / "report.html", out / "numbers.csv", out / "labels.csv")
+    terminal.plan = ("comparing", "choosing", "writing", "report", "numbers", "labels")
     data = load("cora").normalized()
     terminal.say(
         f"Cora: {data.n_nodes:,} papers, {data.n_edges:,} citations, {data.n_features:,} words, "
@@ -57,6 +58,10 @@ def run_demo(out: Path, draws: int, seed: int, start: float) -> None:
         terminal.say(f"No report: {error}")
     else:
         terminal.say(f"A page about this run, to open in a browser: {out / 'report.html'}")
+    show_numbers(out / "numbers.csv", seed, terminal)
+    show_sets(out / "labels.csv", seed, terminal)
+    terminal.out.print(_NEXT, markup=False, soft_wrap=True)
+    terminal.out.print()
     terminal.finish()
 
 
@@ -88,14 +93,13 @@ def _compare(data: Dataset, splits: list[Any], seed: int, terminal: Terminal) ->
 
 
 def _show(model: Any, predictions: Predictions, truth: np.ndarray, source: str, terminal: Terminal) -> None:
-    """Print what a model says of itself, some of its predictions, and what to do next."""
+    """Print what a model says of itself, and some of its predictions."""
     terminal.out.print()
     terminal.say(f"What AutoClassifier says of itself, from its {source}:")
     terminal.say(model.explain_)
     terminal.out.print()
     title = "Some of its predictions, from the surest to the least sure"
     terminal.out.print(prediction_table(_examples(predictions, truth), title))
-    terminal.out.print(_NEXT, markup=False, soft_wrap=True)
     terminal.out.print()
 
 
@@ -115,11 +119,8 @@ def _spaced(name: str) -> str:
 
 
 _NEXT = """
-Next, your own graph, from files or in Python:
+Next, with your own tables:
 
-  gssl classify --edges e.csv --labels l.csv --features f.parquet --out p.csv --report r.html
-
-  import gssl
-  problem = gssl.read("e.csv", features="f.parquet", labels="l.csv")
-  model = gssl.AutoClassifier().fit(problem)
-  model.predictions(problem)"""
+  gssl classify --edges links.csv --labels known.csv --features people.parquet --out p.csv --report r.html
+  gssl regress  --edges links.csv --labels prices.csv --features people.parquet --out p.csv
+  gssl label    --edges links.csv --features people.parquet --out labels.csv"""
