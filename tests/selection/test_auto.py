@@ -452,3 +452,12 @@ def test_fifty_classes_promise_no_more_than_they_keep():
     assert 0.3 < accuracy < 0.9
     assert max(entry.score for entry in model.leaderboard_) < accuracy + 0.05
     assert abs(model.label_distributions_[y < 0].max(axis=1).mean() - accuracy) < 0.06
+
+
+def test_scores_of_too_many_classes_are_refused_before_they_fill_the_memory():
+    n = 200_000
+    y = np.arange(n) % 50_000
+    A = csr_array((np.ones(n), (np.arange(n), np.roll(np.arange(n), 1))), shape=(n, n))
+    message = r"^AutoClassifier compares models by the scores of 200,000 labels in 50,000 classes, which take"
+    with pytest.raises(ValueError, match=message):
+        gssl.AutoClassifier().fit(np.ones((n, 1)), y, adjacency=csr_array(A + A.T))

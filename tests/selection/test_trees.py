@@ -77,3 +77,12 @@ def test_nodes_that_look_the_same_are_hidden_together_and_leave_no_trees():
     model = gssl.AutoClassifier().fit(None, y, adjacency=csr_array(A + A.T))
     assert not model.has_trees
     assert (model.transduction_[y != UNLABELLED] == y[y != UNLABELLED]).mean() > 0.9
+
+
+def test_many_classes_have_no_trees():
+    X, A, y, truth = checkerboard()
+    # as before, trees alone would see the signs
+    many = np.where(y == UNLABELLED, UNLABELLED, truth + 2 * (np.arange(N) % 60))
+    model = gssl.AutoClassifier(depth=2).fit(np.c_[X, np.arange(N) % 60], many, adjacency=A)
+    assert not model.has_trees
+    assert "boosted trees" not in str(model.leaderboard_)

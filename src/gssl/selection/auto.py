@@ -20,6 +20,7 @@ from gssl.methods.state import reads_state, replaces_state
 from gssl.methods.stored import Stored, transient
 from gssl.operators import small_algebra
 from gssl.scale.execution import Execution, current_execution, part_of_run, without_resume
+from gssl.scale.memory import available_memory
 from gssl.selection.auto_model import AutoModel
 from gssl.selection.auto_sets import AutoLabelSets
 from gssl.selection.model_search import averaged, pool_trees, select_models, tree_inputs
@@ -29,6 +30,10 @@ from gssl.selection.relations import tree_walks
 from gssl.selection.trees import Trees, one_thread
 from gssl.selection.trial import Labels
 from gssl.selection.wording import explain
+from gssl.wording import write_size
+
+# matrices of labels × classes that the comparison holds, as measured
+_COPIES = 180
 
 
 class AutoClassifier(AutoModel, GraphClassifier):
@@ -245,6 +250,7 @@ class AutoClassifier(AutoModel, GraphClassifier):
         prior_shares(self.priors, self.classes_, codes)  # to raise early if they are invalid
         self.n_iter_ = self.depth
         weights = self._class_weights()
+        _check_memory(int(np.count_nonzero(codes != UNLABELLED)), len(self.classes_))
         with small_algebra():
             selection = select_models(inputs.views, inputs.A, codes, weights, self.depth, execution, deadline)
             if perf_counter() <= deadline:
@@ -421,4 +427,15 @@ class AutoClassifier(AutoModel, GraphClassifier):
         labels = self._labels()
         return tree_inputs(inputs.views, inputs.A, self._fit_codes, labels, self._walks).fit_rounds(
             int(self.tree_pool_[2])
+        )
+
+
+def _check_memory(n_labels: int, n_classes: int) -> None:
+    """Raise if the held-out scores of all labels by all models would not fit into memory."""
+    needed, free = _COPIES * 8 * n_labels * n_classes, available_memory()
+    if needed > free:
+        raise ValueError(
+            f"AutoClassifier compares models by the scores of {n_labels:,} labels in {n_classes:,} classes, "
+            f"which take about {write_size(needed)}, and {write_size(free)} are free: group rare classes, or "
+            'use EmbeddingClassifier(GGCM(), head="ridge").'
         )

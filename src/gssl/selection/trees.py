@@ -58,6 +58,8 @@ STRIDE = 5
 _ROWS = 8_192
 # bytes of the columns of all nodes
 _MOST_BYTES = 1 << 30
+# every round grows a tree for each class, so time and memory grow with both
+_MOST_CLASSES = 100
 
 
 def one_thread() -> Any:
@@ -250,6 +252,11 @@ class ClassInputs(TreeInputs):
     """The same for classes, given as codes of all nodes."""
 
     codes: np.ndarray = field(default_factory=lambda: np.arange(0))
+
+    @property
+    def fits(self) -> bool:
+        """Whether features and columns can be held in memory, and there are not too many classes."""
+        return super().fits and self.answers.shape[1] <= _MOST_CLASSES
 
     @cached_property
     def nodes(self) -> np.ndarray:
