@@ -1,6 +1,8 @@
 # Everything runs in .venv, which is created from constraints.txt; system packages are not touched.
+# `make LOCKED=1 …` creates it from requirements.lock instead: every file is checked by its hash.
 PYTHON ?= python3
 BIN := .venv/bin
+INSTALL := $(BIN)/python -m pip install -q --disable-pip-version-check
 .DEFAULT_GOAL := help
 
 help: ## show this list
@@ -19,6 +21,17 @@ test: .venv/dev ## style, types, layers, tests and doctests
 
 test-slow: .venv/dev ## the checks that take minutes
 	$(BIN)/pytest -m slow
+
+test-oldest: ## the fast tests of the methods with the oldest versions that pyproject.toml allows (10 minutes)
+	$(PYTHON) scripts/oldest.py
+
+dist: .venv/run ## wheel, source archive and SBOM, in dist
+	rm -rf dist
+	$(BIN)/python -m hatchling build -d dist
+	$(BIN)/python scripts/sbom.py > dist/gssl.cdx.json
+
+lock: ## requirements.lock, after a change of constraints.txt
+	$(PYTHON) scripts/lock.py
 
 coverage: .venv/dev ## which lines the tests run, without the optional networks; fails below 95 % (15 minutes)
 	$(BIN)/coverage erase
@@ -46,28 +59,27 @@ docs: .venv/docs ## the manual, in docs/_build/html/index.html; its pages are ru
 
 clean: ## forget the environment and every cache
 	rm -rf docs/_build docs/_static/sample docs/api docs/benchmarks.md docs/gallery docs/sg_execution_times.rst
-	rm -rf .venv build dist .coverage* .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+	rm -rf .venv .venv-oldest build dist .coverage* .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
 
-.venv/pip: pyproject.toml constraints.txt
+# with LOCKED=1, exactly the files whose hashes are in requirements.lock
+.venv/pip: pyproject.toml constraints.txt requirements.lock
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "gssl needs Python 3.11 or newer: make PYTHON=python3.11")'
 	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install -q --disable-pip-version-check -c constraints.txt hatchling editables
+ifdef LOCKED
+	$(INSTALL) --require-hashes --no-deps -r requirements.lock
+	$(INSTALL) --no-build-isolation --no-deps -e .
+	$(BIN)/python -m pip check
+else
+	$(INSTALL) -c constraints.txt hatchling editables
+endif
 	touch $@
 
-.venv/run: .venv/pip
-	$(BIN)/python -m pip install -q --disable-pip-version-check --no-build-isolation -c constraints.txt -e '.[report]'
+.venv/run .venv/dev .venv/bench .venv/docs: EXTRA = $(@F)
+.venv/run: EXTRA = report
+.venv/run .venv/dev .venv/bench .venv/docs: .venv/pip
+ifndef LOCKED
+	$(INSTALL) --no-build-isolation -c constraints.txt -e '.[$(EXTRA)]'
+endif
 	touch $@
 
-.venv/dev: .venv/pip
-	$(BIN)/python -m pip install -q --disable-pip-version-check --no-build-isolation -c constraints.txt -e '.[dev]'
-	touch $@
-
-.venv/bench: .venv/pip
-	$(BIN)/python -m pip install -q --disable-pip-version-check --no-build-isolation -c constraints.txt -e '.[bench]'
-	touch $@
-
-.venv/docs: .venv/pip
-	$(BIN)/python -m pip install -q --disable-pip-version-check --no-build-isolation -c constraints.txt -e '.[docs]'
-	touch $@
-
-.PHONY: help run test test-slow coverage bench fuzz paper paper-all docs clean
+.PHONY: help run test test-slow test-oldest dist lock coverage bench fuzz paper paper-all docs clean

@@ -56,6 +56,8 @@ def make_frame(columns: dict[str, Any], backend: Backend) -> Any:
     """Return a data frame of a library."""
     import narwhals as nw
 
+    if backend not in BACKENDS:
+        raise ValueError(f"{backend!r} is not a library of data frames: choose one of {', '.join(BACKENDS)}.")
     try:
         return nw.from_dict(columns, backend=backend).to_native()
     except ModuleNotFoundError as error:

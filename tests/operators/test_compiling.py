@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from gssl.operators import compiling
 from gssl.operators._kernels import rows
@@ -47,6 +48,73 @@ sum_rows("d")
         )
         said.append(done.stdout.count("compiled add_scaled_rows"))
     assert said == [1, 0]
+
+
+LOOP = """
+from numba import types
+from gssl.operators.compiling import compiled
+
+def double(x):
+    x[0] *= 2
+"""
+USE = """
+import sys
+sys.path.insert(0, "package")
+import loops, numpy as np
+x = np.ones(1)
+loops.compiled(loops.double, loops.types.float64[::1])(x)
+print(x[0])
+"""
+FULL_DISK = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))"
+
+
+@pytest.fixture
+def place(tmp_path):
+    """A folder with a package of one loop, and the home of a user."""
+    (tmp_path / "package").mkdir()
+    (tmp_path / "home").mkdir()
+    (tmp_path / "package" / "loops.py").write_text(LOOP)
+    return tmp_path
+
+
+def run_loop(place, before="", **variables):
+    """Compile and run the loop in a process of its own; return which folders have compiled files."""
+    left_out = ("NUMBA_CACHE_DIR", "XDG_CACHE_HOME", "LOCALAPPDATA")
+    environment = {name: value for name, value in os.environ.items() if name not in left_out}
+    environment |= {"HOME": str(place / "home"), **variables}
+    command = [sys.executable, "-c", before + USE]
+    done = subprocess.run(
+        command, cwd=place, env=environment, capture_output=True, text=True, check=False, timeout=120
+    )
+    assert done.stdout == "2.0\n", done.stderr
+    return {path.relative_to(place).parts[0] for path in place.rglob("*.nb[ic]") if path.stat().st_size}
+
+
+def test_compiled_files_are_kept_beside_the_source(place):
+    assert run_loop(place) == {"package"}
+
+
+def test_compiled_files_are_kept_where_numba_cache_dir_says_and_nowhere_else(place):
+    assert run_loop(place, NUMBA_CACHE_DIR=str(place / "mine")) == {"mine"}
+
+
+@pytest.mark.skipif(os.name == "nt", reason="the home of a user is set otherwise")
+def test_compiled_files_of_a_read_only_package_are_kept_in_the_home_of_the_user(place):
+    # a file in the place of the folder stops root, too
+    (place / "package" / "__pycache__").touch()
+    assert run_loop(place) == {"home"}
+
+
+@pytest.mark.skipif(os.name == "nt", reason="the home of a user is set otherwise")
+def test_without_any_writable_folder_nothing_is_kept_and_the_loop_runs(place):
+    (place / "package" / "__pycache__").touch()
+    (place / "file").touch()
+    assert run_loop(place, HOME=str(place / "file"), XDG_CACHE_HOME=str(place / "file")) == set()
+
+
+@pytest.mark.skipif(os.name == "nt", reason="file sizes are not limited on Windows")
+def test_on_a_full_disk_the_loop_runs(place):
+    run_loop(place, FULL_DISK)
 
 
 # tests that compare with dense algebra and are quick in plain Python: every operator and kind of pass

@@ -79,6 +79,8 @@ U = np.ones((len(scale), 1), np.float32)
 tiny = NormalizedAdjacency(np.array([0, 1]), np.array([0], np.int32), scale[:0], scale[:1])
 mix(Filters(tiny), U[:1], Mixture(1.0))  # loads the loop
 out = np.ones_like(U)
+# forgets the peak of compiling
+Path("/proc/self/clear_refs").write_text("5")
 before = peak()
 for _ in range(2):
     mix(filters, U, Mixture(smooth=1.0), out=out)

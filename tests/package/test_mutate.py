@@ -1,17 +1,9 @@
 """The mutants of scripts/mutate.py apply to existing lines; the script checks that tests detect them."""
 
-import importlib.util
-from pathlib import Path
-
 import pytest
+from tests.package.scripts import ROOT, load_script
 
-ROOT = Path(__file__).parents[2]
-SCRIPT = ROOT / "scripts" / "mutate.py"
-if not SCRIPT.exists():
-    pytest.skip("the scripts are not beside the tests", allow_module_level=True)
-_spec = importlib.util.spec_from_file_location("mutate", SCRIPT)
-mutate = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(mutate)
+mutate = load_script("mutate")
 
 
 @pytest.mark.parametrize("mutant", mutate.MUTANTS, ids=lambda mutant: mutant.name)

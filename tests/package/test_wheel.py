@@ -56,6 +56,11 @@ def test_the_wheel_holds_what_is_needed_and_nothing_else(wheel: Path):
     assert [name for name in needed if f"gssl/{name}" not in names] == []
     assert [name for name in names if not name.startswith(("gssl/", "gssl-"))] == []
     assert [name for name in names if name.endswith((".pyc", ".nbi", ".nbc"))] == []
+    left_out = {"tests", "records", "benchmarks", "reproduction", "docs", "examples", "scripts"}
+    assert [name for name in names if left_out & set(name.split("/"))] == []
+    data = (".npz", ".npy", ".csv", ".parquet", ".json", ".jsonl", ".gz", ".pkl", ".gssl")
+    assert [name for name in names if name.endswith(data)] == ["gssl/datasets/data/cora.npz"]
+    assert wheel.stat().st_size <= 1_000_000
     minors = [f"Programming Language :: Python :: 3.{minor}" for minor in (11, 12, 13, 14)]
     assert [minor for minor in minors if minor not in metadata] == []
 

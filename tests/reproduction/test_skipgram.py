@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from importlib.util import find_spec
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from tests.problems import grown
 import gssl
 from reproduction.skipgram import DeepWalk, Node2Vec
 
+pytestmark = pytest.mark.skipif(find_spec("gensim") is None, reason="gensim has no wheel for Python 3.14")
 SMALL = {"dimensions": 16, "walk_length": 20, "random_state": 0}
 
 

@@ -388,4 +388,4 @@ def test_a_notebook_shows_a_model_without_trees(drawn):
     model = fit(X, y, np.arange(len(y)) < 30, A, depth=2)
     assert not model.has_trees
     assert "hidden numbers" in model._repr_html_()
-    assert "_trees" not in dir(model)
+    assert not hasattr(model, "_trees")

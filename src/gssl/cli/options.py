@@ -30,7 +30,8 @@ class UserPath(click.Path):
         return path
 
 
-class Count(click.ParamType[int]):
+# click's types take a parameter since 8.4, and earlier versions refuse it
+class Count(click.ParamType):  # type: ignore[type-arg]
     """A whole number that may be written like ``1.6e9``."""
 
     name = "count"
@@ -63,7 +64,7 @@ class CountOrTable(Count):
         return super().convert(value, param, ctx)
 
 
-class Named(click.ParamType[tuple[str, str]]):
+class Named(click.ParamType):  # type: ignore[type-arg]
     """A table that may have a name, as in ``cites=links.csv``; the name of a whole file comes first."""
 
     name = "table"
@@ -80,7 +81,7 @@ class Named(click.ParamType[tuple[str, str]]):
         return ("", text) if whole else (name.strip(), table)
 
 
-class RelationWeight(click.ParamType[tuple[str, float]]):
+class RelationWeight(click.ParamType):  # type: ignore[type-arg]
     """A name and a number, as in ``cites=2``."""
 
     name = "weight"

@@ -66,9 +66,9 @@ _ERRORS = {
         "has changes beside it that are not finished: open and close it in its own program"
     ),
     "string or blob too big": "gives a cell that is longer than the file: select other columns",
-    "Could not decode to UTF-8|Invalid Input Error: Python Conversion Failure: cannot encode": (
-        "holds text that is not UTF-8: repair it"
-    ),
+    # the last is what DuckDB 1 says
+    "Could not decode to UTF-8|Invalid Input Error: Python Conversion Failure: cannot encode|"
+    "Out of Range Error: Cannot create a string of size: '-1'": ("holds text that is not UTF-8: repair it"),
     **{f"(?s:.*)({pattern})": meaning for pattern, meaning in ERRORS.items()},
 }
 

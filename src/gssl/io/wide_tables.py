@@ -41,8 +41,15 @@ _MOST_UNCOPIED = 8 * _BLOCK
 _CELLS_PER_QUERY = 1 << 24
 # a column with more categories is noted as probably text
 _MANY_CATEGORIES = 100
-# bytes: the least memory DuckDB is given, and the budget below which it uses one thread
-_LEAST_MEMORY, _ONE_THREAD = 32 * 10**6, 128 * 10**6
+# bytes: the budget below which DuckDB uses one thread
+_ONE_THREAD = 128 * 10**6
+
+
+def _least_memory() -> int:
+    """Return the least memory in bytes that DuckDB is given: before 2.0, reading text takes 32 MB."""
+    import duckdb
+
+    return (64 if duckdb.__version__.startswith("1.") else 32) * 10**6
 
 
 def wide_columns(
@@ -121,7 +128,7 @@ class WideTable:
 
     def limit_memory(self, budget: int) -> None:
         """Limit the memory of DuckDB to a budget in bytes."""
-        self.table.execute(f"SET memory_limit = '{max(budget, _LEAST_MEMORY) // 1000}kB'")
+        self.table.execute(f"SET memory_limit = '{max(budget, _least_memory()) // 1000}kB'")
         if budget < _ONE_THREAD:
             self.table.execute("SET threads = 1")
         if self.table.relation.startswith("("):

@@ -25,7 +25,7 @@ def compiled(loop: Any, *arguments: Any) -> Any:
     signature = types.void(*arguments)
     try:
         compiled = numba.njit(signature, cache=True, **_OPTIONS)(loop)
-    except RuntimeError:  # no writable folder for the cache
+    except (RuntimeError, OSError):  # no writable folder for the cache, or a full disk
         return numba.njit(signature, **_OPTIONS)(loop)
     if compiled.stats.cache_misses:
         seconds = perf_counter() - start
