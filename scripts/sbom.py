@@ -43,13 +43,14 @@ def closure(name: str) -> dict[str, Distribution]:
 def licences(package: Distribution) -> list[dict[str, Any]]:
     """Return the licence of a package: an SPDX expression if there is one, else what it calls it."""
     about = package.metadata
-    if about["License-Expression"]:
-        return [{"expression": about["License-Expression"]}]
+    expression = about.get("License-Expression")
+    if expression:
+        return [{"expression": expression}]
     classified = [
         value.split(" :: ")[-1] for value in about.get_all("Classifier", []) if "License ::" in value
     ]
     # some packages have the whole text in this field
-    named = (about["License"] or "").strip().split("\n")[0]
+    named = (about.get("License") or "").strip().split("\n")[0]
     return [{"license": {"name": each}} for each in classified or [named] if each]
 
 

@@ -248,7 +248,8 @@ class Cluster:
         import dask
 
         with self._explained():
-            known = self._client.scheduler_info()["workers"]
+            # a client that connects again knows no workers yet
+            known = self._client.scheduler_info().get("workers", {})
         threads = {place: facts["nthreads"] for place, facts in known.items() if facts["status"] != "paused"}
         if threads:
             self._empty_since = None
