@@ -19,6 +19,7 @@ from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 import gssl
 from benchmarks.leaderboard.problems import Problem
 from gssl.operators.field import field_mean, field_operator
+from gssl.selection import AutoClassifier, AutoRegressor
 
 Answer = tuple[np.ndarray, np.ndarray | None]
 Method = Callable[[Problem, int], Answer]
@@ -40,9 +41,9 @@ def automatic_as_one(problem: Problem, seed: int) -> Answer:
 
 def _automatic(problem: Problem, adjacency: csr_array) -> Answer:
     if problem.kind == "numbers":
-        regressor = gssl.AutoRegressor().fit(problem.X, problem.y, adjacency=adjacency)
+        regressor = AutoRegressor().fit(problem.X, problem.y, adjacency=adjacency)
         return regressor.transduction_, regressor.intervals_
-    model = gssl.AutoClassifier().fit(problem.X, problem.y, adjacency=adjacency)
+    model = AutoClassifier().fit(problem.X, problem.y, adjacency=adjacency)
     return model.transduction_, model.label_distributions_
 
 
@@ -157,7 +158,7 @@ def network(name: str) -> Method:
         else:
             scaled = (Y - centre) / spread if problem.kind == "numbers" else Y
             target = torch.from_numpy(scaled.astype(np.float32))
-        losses = {
+        losses: dict[str, Callable[..., Any]] = {
             "classes": loss.cross_entropy,
             "numbers": loss.mse_loss,
             "sets": loss.binary_cross_entropy_with_logits,

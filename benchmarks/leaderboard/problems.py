@@ -64,7 +64,7 @@ class Problem:
     def known(self) -> np.ndarray:
         """Which nodes have a known answer."""
         if self.kind == "classes":
-            return self.y >= 0
+            return np.asarray(self.y >= 0)
         return ~np.isnan(self.y.reshape(len(self.y), -1)).any(axis=1)
 
     @property
