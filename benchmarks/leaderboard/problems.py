@@ -65,7 +65,7 @@ class Problem:
         """Which nodes have a known answer."""
         if self.kind == "classes":
             return np.asarray(self.y >= 0)
-        return ~np.isnan(self.y.reshape(len(self.y), -1)).any(axis=1)
+        return np.asarray(~np.isnan(self.y.reshape(len(self.y), -1)).any(axis=1))
 
     @property
     def union(self) -> csr_array:
