@@ -123,6 +123,6 @@ Next, with your own tables:
 
   gssl classify --edges links.csv --labels known.csv --features people.parquet \
                 --out p.csv --report r.html
-  gssl regress  --edges links.csv --labels prices.csv --features people.parquet \
-                --out p.csv
+  gssl regress  --edges links.csv --labels prices.csv \
+                --features people.parquet --out p.csv
   gssl label    --edges links.csv --features people.parquet --out labels.csv"""
