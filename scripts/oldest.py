@@ -30,23 +30,32 @@ def oldest(requirement: str) -> str:
     return f"{bound[1]}=={bound[2]}"
 
 
-def oldest_versions(project: Path = ROOT / "pyproject.toml") -> list[str]:
-    """Return the oldest versions of what gssl needs, and of the libraries that its tests use."""
-    table = tomllib.loads(project.read_text(encoding="utf-8"))["project"]
+def oldest_versions(libraries: tuple[str, ...] = LIBRARIES) -> list[str]:
+    """Return the oldest versions of what gssl and its reports need, and of libraries of its tests."""
+    table = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     extras = table["optional-dependencies"]
-    libraries = [each for each in extras["dev"] if each.split(">=")[0] in LIBRARIES]
-    return [oldest(each) for each in [*table["dependencies"], *extras["report"], *libraries]]
+    used = [each for each in extras["dev"] if each.split(">=")[0] in libraries]
+    return [oldest(each) for each in [*table["dependencies"], *extras["report"], *used]]
+
+
+def make_environment(folder: Path) -> Path:
+    """Make an environment with nothing but pip, and return its Python."""
+    venv.create(folder, clear=True, with_pip=True)
+    return folder / ("Scripts" if os.name == "nt" else "bin") / "python"
+
+
+def pip_install(python: Path, *packages: object) -> list[str]:
+    """Return the command that installs packages in the environment of this Python."""
+    return [str(python), "-m", "pip", "install", "-q", "--disable-pip-version-check", *map(str, packages)]
 
 
 def install(folder: Path) -> Path:
-    """Make the environment, and return its Python."""
-    venv.create(folder, clear=True, with_pip=True)
-    python = folder / ("Scripts" if os.name == "nt" else "bin") / "python"
-    pip = [str(python), "-m", "pip", "install", "-q", "--disable-pip-version-check"]
-    subprocess.run([*pip, *oldest_versions()], check=True)
-    subprocess.run([*pip, "-c", str(ROOT / "constraints.txt"), *TOOLS], check=True)
-    # also checks that the versions go together
-    subprocess.run([*pip, "--no-build-isolation", *oldest_versions(), "-e", str(ROOT)], check=True)
+    """Make the environment for the tests, and return its Python."""
+    python = make_environment(folder)
+    tools = ["-c", ROOT / "constraints.txt", *TOOLS]
+    # the last one also checks that the versions go together
+    for packages in (oldest_versions(), tools, ["--no-build-isolation", *oldest_versions(), "-e", ROOT]):
+        subprocess.run(pip_install(python, *packages), check=True)
     return python
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from gssl import frames, methods
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 _SUBPACKAGES = (
     "graph",

@@ -181,3 +181,14 @@ def test_ctrl_c_while_fitting_leaves_nothing(tmp_path, monkeypatch):
     assert "Traceback" not in text
     assert text.splitlines()[-1].endswith("gssl: interrupted; nothing was left half-written.")
     assert sorted(tmp_path.iterdir()) == before
+
+
+@pytest.mark.parametrize(("terminal", "lines"), [("1", 3), ("0", 1)])
+def test_sentences_are_broken_between_words_on_a_terminal_only(monkeypatch, capsys, terminal, lines):
+    monkeypatch.setenv("TTY_COMPATIBLE", terminal)
+    monkeypatch.setenv("COLUMNS", "30")
+    path = "/a/long/path-with-hyphens/that/nobody/wants/broken.csv"
+    Terminal().say(f"All the predictions are here: {path} (30 rows)")
+    shown = capsys.readouterr().out.splitlines()
+    assert len(shown) == lines
+    assert path in (shown[1] if lines == 3 else shown[0])

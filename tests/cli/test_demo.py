@@ -62,3 +62,5 @@ def test_numbers_and_several_labels_follow_and_the_last_lines_say_what_to_try_ne
     assert float(re.search(r"F1 is ([\d.]+) on the others", output)[1]) > 0.6
     commands = [line.split()[1] for line in output.splitlines() if line.startswith("  gssl ")]
     assert commands == ["classify", "regress", "label"]
+    following = output.partition("Next, with your own tables")[2].splitlines()
+    assert max(map(len, following)) <= 80

@@ -41,14 +41,30 @@ from gssl.cli.options import (
     Count,
     CountOrNamed,
     CountOrTable,
+    Table,
     UserPath,
     named_tables,
     options,
 )
 
 
+def _print_versions(ctx: click.Context, _: click.Parameter, asked: bool) -> None:
+    if asked and not ctx.resilient_parsing:
+        from gssl.cli.versions import list_versions
+
+        click.echo(list_versions())
+        ctx.exit()
+
+
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(gssl.__version__, prog_name="gssl")
+@click.option(
+    "--version",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_print_versions,
+    help="Show the versions of gssl, Python and what gssl needs, and exit.",
+)
 def app() -> None:
     """Graph-based semi-supervised learning: a label with a confidence for every node.
 
@@ -67,7 +83,9 @@ def app() -> None:
 @options(GRAPH, LABELS, FEATURES, METHOD, OUT)
 @click.option("--report", type=UserPath(), help="Write an HTML report (needs gssl[report]).")
 @click.option("--save", type=UserPath(), help="Save the model and its data, for --model of other commands.")
-@click.option("--truth", metavar="TABLE", help="True labels for a confusion matrix in the report.")
+@click.option(
+    "--truth", type=Table(), metavar="TABLE", help="True labels for a confusion matrix in the report."
+)
 @click.option(
     "--calibrate/--no-calibrate",
     default=None,
@@ -377,7 +395,12 @@ def graph() -> None:
 
 @graph.command()
 @EDGES
-@click.option("--nodes", metavar="TABLE", help="Ids of all nodes, in order; the table of features will do.")
+@click.option(
+    "--nodes",
+    type=Table(),
+    metavar="TABLE",
+    help="Ids of all nodes, in order; the table of features will do.",
+)
 @click.option("--out", type=UserPath(), required=True, help="Folder to create.")
 @click.option(
     "--memory", metavar="SIZE", default="2GB", show_default=True, help="Memory limit for the build."
@@ -439,7 +462,12 @@ def build(
     multiple=True,
     help="Number of edges, each counted once, or a table of them; repeated with names, of each relation.",
 )
-@click.option("--graph", metavar="STORE", help="Graph store, instead of --edges, on which time is measured.")
+@click.option(
+    "--graph",
+    type=Table(),
+    metavar="STORE",
+    help="Graph store, instead of --edges, on which time is measured.",
+)
 @click.option(
     "--features",
     type=CountOrTable(),

@@ -12,6 +12,7 @@ from gssl.cli.options import (
     Count,
     Named,
     RelationWeight,
+    Table,
     UserPath,
     announce,
     named_tables,
@@ -62,10 +63,17 @@ EDGES = options(
 )
 GRAPH = options(
     EDGES,
-    click.option("--graph", metavar="STORE", help="Graph store from gssl graph build, instead of --edges."),
+    click.option(
+        "--graph",
+        type=Table(),
+        metavar="STORE",
+        help="Graph store from gssl graph build, instead of --edges.",
+    ),
 )
 LABELS = options(
-    click.option("--labels", metavar="TABLE", help="Ids and labels; an empty label means unknown."),
+    click.option(
+        "--labels", type=Table(), metavar="TABLE", help="Ids and labels; an empty label means unknown."
+    ),
     click.option(
         "--na",
         metavar="TEXT",
@@ -113,7 +121,10 @@ TWO_SIDED = click.option(
 NO_HEADER = click.option("--no-header", is_flag=True, help="Text files have no header line.")
 READING = options(
     click.option(
-        "--nodes", metavar="TABLE", help="Ids of all nodes, in order; taken from the other tables by default."
+        "--nodes",
+        type=Table(),
+        metavar="TABLE",
+        help="Ids of all nodes, in order; taken from the other tables by default.",
     ),
     click.option(
         "--strict",

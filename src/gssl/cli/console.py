@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from textwrap import fill
 from time import perf_counter
 from typing import Any
 
@@ -77,13 +78,17 @@ class Terminal:
         log.setLevel(logging.WARNING if quiet else logging.DEBUG if verbose else logging.INFO)
 
     def say(self, text: str) -> None:
-        """Print a result on one line, however long."""
-        self.out.print(printable(text), soft_wrap=True)
+        """Print a result: on one line in a pipe, and broken between words on a terminal."""
+        text = printable(text)
+        if self.out.is_terminal:
+            # paths and other long words stay whole, so that they can be copied
+            text = fill(text, self.out.width, break_long_words=False, break_on_hyphens=False)
+        self.out.print(text, soft_wrap=True)
 
     def say_lines(self, text: str) -> None:
-        """Print the lines of a result."""
+        """Print the lines of a result as they are."""
         for line in text.splitlines():
-            self.say(line)
+            self.out.print(printable(line), soft_wrap=True)
 
     def note(self, *texts: str) -> None:
         """Print notes about the data, each once."""

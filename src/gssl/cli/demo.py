@@ -118,9 +118,11 @@ def _spaced(name: str) -> str:
     return name.replace("_", " ")
 
 
-_NEXT = """
+_NEXT = r"""
 Next, with your own tables:
 
-  gssl classify --edges links.csv --labels known.csv --features people.parquet --out p.csv --report r.html
-  gssl regress  --edges links.csv --labels prices.csv --features people.parquet --out p.csv
+  gssl classify --edges links.csv --labels known.csv --features people.parquet \
+                --out p.csv --report r.html
+  gssl regress  --edges links.csv --labels prices.csv \
+                --features people.parquet --out p.csv
   gssl label    --edges links.csv --features people.parquet --out labels.csv"""

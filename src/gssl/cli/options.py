@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+from click.shell_completion import CompletionItem
 
 # the beginning of an SQL query, in which an equals sign names nothing
 _SPELLED = re.compile(r"\s*\(?\s*(select|with)\s", re.IGNORECASE)
@@ -31,6 +32,16 @@ class UserPath(click.Path):
 
 
 # click's types take a parameter since 8.4, and earlier versions refuse it
+class Table(click.ParamType):  # type: ignore[type-arg]
+    """The name of a table; shells complete names of files."""
+
+    name = "table"
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> Any:
+        """Ask the shell for names of files."""
+        return [CompletionItem(incomplete, type="file")]
+
+
 class Count(click.ParamType):  # type: ignore[type-arg]
     """A whole number that may be written like ``1.6e9``."""
 
@@ -49,7 +60,7 @@ class Count(click.ParamType):  # type: ignore[type-arg]
         return int(number)
 
 
-class CountOrTable(Count):
+class CountOrTable(Count, Table):
     """A whole number, or a table to count: a file, a glob or an SQL query."""
 
     name = "count or table"
@@ -64,10 +75,8 @@ class CountOrTable(Count):
         return super().convert(value, param, ctx)
 
 
-class Named(click.ParamType):  # type: ignore[type-arg]
+class Named(Table):
     """A table that may have a name, as in ``cites=links.csv``; the name of a whole file comes first."""
-
-    name = "table"
 
     def convert(self, value: Any, *_: Any) -> tuple[str, str]:
         """Return the name, empty if there is none, and the table."""
