@@ -29,14 +29,21 @@ def main() -> None:
         "--only", metavar="NAME", action="append", help="names that begin so; may be repeated"
     )
     parser.add_argument("--out", metavar="DIR", type=Path, default=Path("bench-results"))
-    parser.add_argument("--list", action="store_true", help="show the names and stop")
+    parser.add_argument("--list", action="store_true", help="show the names and stop; + marks those to name")
     options = parser.parse_args()
     begins = tuple(options.only or [""])
     chosen = [row for row in rows(quick=options.quick) if row.name.startswith(begins)]
+    if not (options.only or options.list):
+        chosen = [row for row in chosen if not row.long]
     if not chosen:
         parser.error(f"no row begins with {' or '.join(begins)}: see --list")
     if options.list:
-        print("\n".join(f"{row.name:24} {row.goal:12} {row.what}, beside {row.rival}" for row in chosen))
+        print(
+            "\n".join(
+                f"{'+' if row.long else ' '}{row.name:26} {row.goal:12} {row.what}, beside {row.rival}"
+                for row in chosen
+            )
+        )
     else:
         measure(chosen, options.out, quick=options.quick)
 

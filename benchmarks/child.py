@@ -5,8 +5,10 @@ inputs in memory, and METHOD may be ``nothing``. It prints peak resident memory,
 bytes, and the seconds of the fit. LIMIT is a number: the fit may allocate at most LIMIT times the budget in
 addition to the memory of the process, enforced by the system.
 
-``python -m benchmarks.child plan FOLDER METHOD DEPTH CLASSES BUDGET CLOCK`` fits on a graph store within a
-budget and prints what :mod:`benchmarks.plan_check` compares; CLOCK is ``wall`` or ``cpu``.
+``python -m benchmarks.child plan FOLDER METHOD DEPTH CLASSES BUDGET`` fits on a graph store within a budget
+and prints what :mod:`benchmarks.rows.plans` compares, in CPU time.
+
+``python -m benchmarks.child case NAME METHOD`` fits a case of :mod:`benchmarks.rows.limits`.
 """
 
 import json
@@ -51,11 +53,11 @@ def fit_apart(folder: str, method: str, budget: str, limit: str = "none") -> tup
     return int(peak), int(base), float(duration)
 
 
-def in_child(*arguments: str) -> str:
+def in_child(*arguments: str, timeout: float | None = None) -> str:
     """Run this module in a process and return what it prints."""
     command = [sys.executable, "-m", "benchmarks.child", *arguments]
     root = Path(__file__).parents[1]
-    done = subprocess.run(command, check=False, capture_output=True, text=True, cwd=root)
+    done = subprocess.run(command, check=False, capture_output=True, text=True, cwd=root, timeout=timeout)
     if done.returncode:
         raise RuntimeError(f"{arguments[2]} has failed: {done.stderr.strip().splitlines()[-1:]}")
     return done.stdout
@@ -125,10 +127,9 @@ def _status(name: str) -> int:
 
 
 class Clock:
-    """The number of columns of each pass of a run, and their total seconds."""
+    """The number of columns of each pass of a run, and their total CPU seconds."""
 
-    def __init__(self, read: Any) -> None:
-        self.read = read
+    def __init__(self) -> None:
         self.seconds = 0.0
         self.widths: list[int] = []
 
@@ -137,9 +138,9 @@ class Clock:
         plain = getattr(owner, name)
 
         def timed(*arguments: Any, **settings: Any) -> Any:
-            start = self.read()
+            start = process_time()
             answer = plain(*arguments, **settings)
-            self.seconds += self.read() - start
+            self.seconds += process_time() - start
             if passes:
                 self.widths.append(arguments[1].shape[1])
             return answer
@@ -147,7 +148,7 @@ class Clock:
         setattr(owner, name, timed)
 
 
-def plan(folder: str, method: str, depth: str, classes: str, budget: str, clock_name: str) -> None:
+def plan(folder: str, method: str, depth: str, classes: str, budget: str) -> None:
     """Fit one method on a graph store, and print the measurements beside the planned time as JSON."""
     from gssl.io.graph_store import open_graph_store
     from gssl.operators import Filters
@@ -158,15 +159,15 @@ def plan(folder: str, method: str, depth: str, classes: str, budget: str, clock_
     X = np.load(Path(folder) / "X.npy", mmap_mode="r")
     y = np.full(len(X), -1)
     y[::_LABELLED] = np.arange(len(y[::_LABELLED])) % int(classes)
-    clock = Clock(process_time if clock_name == "cpu" else perf_counter)
-    estimate.perf_counter = clock.read
+    clock = Clock()
+    estimate.perf_counter = process_time
     clock.watch(Filters, "mix", passes=True)
     clock.watch(slabs, "add_product", passes=False)
-    start = clock.read()
+    start = process_time()
     with gssl.execution(memory=budget):
         model = _planned_model(method, int(depth)).fit(X, y, adjacency=store.adjacency)
     measured = {
-        "fit": clock.read() - start,
+        "fit": process_time() - start,
         "peak": _status("VmHWM"),
         "seconds": clock.seconds,
         "passes": len(clock.widths),
@@ -186,4 +187,6 @@ def _planned_model(method: str, depth: int) -> Any:
 
 if __name__ == "__main__":
     warnings.simplefilter("ignore")
-    {"fit": fit, "plan": plan}[sys.argv[1]](*sys.argv[2:])
+    from benchmarks.rows import limits
+
+    {"fit": fit, "plan": plan, "case": limits.fit}[sys.argv[1]](*sys.argv[2:])

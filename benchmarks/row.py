@@ -34,7 +34,7 @@ class Row:
     """What is computed, how it is measured, the rival, the goal, and what bounds the speed.
 
     ``package`` is the distribution whose version is shown beside the rival. The goal is either ``at_least``
-    or ``at_most``, for the median in ``unit``.
+    or ``at_most``, for the median in ``unit``. A ``long`` row is run only if it is named.
     """
 
     name: str
@@ -46,6 +46,7 @@ class Row:
     unit: str = "×"
     at_least: float | None = None
     at_most: float | None = None
+    long: bool = False
 
     def __post_init__(self) -> None:
         if (self.at_least is None) == (self.at_most is None):

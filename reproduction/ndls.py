@@ -1,6 +1,7 @@
 """NDLS as published: smooth features, train a perceptron, smooth its predictions."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -12,6 +13,7 @@ from reproduction.spec import Cell, part
 
 
 @part
+@dataclass(eq=False, repr=False)
 class NDLSClassifier(BaseEstimator):
     r"""Smooth features, fit a classifier to them, and smooth its predictions (Zhang et al., 2021).
 
@@ -24,21 +26,12 @@ class NDLSClassifier(BaseEstimator):
     keeps the best accuracy on *test* nodes.
     """
 
-    def __init__(
-        self,
-        model: Any,
-        depth: int = 32,
-        epsilon: float = 0.03,
-        alpha: float = 0.15,
-        label_epsilon: float = 0.05,
-        label_depths: Sequence[int] = (0, 2, 4, 8, 16),
-    ) -> None:
-        self.model = model
-        self.depth = depth
-        self.epsilon = epsilon
-        self.alpha = alpha
-        self.label_epsilon = label_epsilon
-        self.label_depths = label_depths
+    model: Any
+    depth: int = 32
+    epsilon: float = 0.03
+    alpha: float = 0.15
+    label_epsilon: float = 0.05
+    label_depths: Sequence[int] = (0, 2, 4, 8, 16)
 
     def fit(self, X: Any, y: Any, *, adjacency: Any, validation: Any = None) -> Self:
         """Fit the classifier, then choose the number of smoothing steps for its predictions."""

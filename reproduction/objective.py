@@ -41,6 +41,42 @@ class Losses:
     raised: bool
 
 
+class _Problem:
+    """Labels, OGC's initial W and its steps, which halve the step size until the loss does not rise."""
+
+    def __init__(self, A: Any, y: np.ndarray, width: int, seed: int) -> None:
+        self.A_hat = normalized_adjacency(A, np.float64)
+        self.labelled = np.flatnonzero(y >= 0)
+        self.Y = one_hot(y[self.labelled], int(y.max()) + 1, np.float64)
+        bound = 1.0 / np.sqrt(width)
+        self.W = np.random.default_rng(seed).uniform(-bound, bound, size=(width, self.Y.shape[1]))
+        self.eta_w = ETA_W
+
+    def residual(self, U: np.ndarray) -> np.ndarray:
+        """Return Z − Y of the labelled rows."""
+        return residual(U[self.labelled] @ self.W, self.Y)
+
+    def losses(self, U: np.ndarray, before: float) -> Losses:
+        """Return both losses, and whether their sum is above that before U moved."""
+        supervised = classification_loss(U[self.labelled] @ self.W, self.Y)
+        smoothing = smoothing_loss(self.A_hat, U)
+        return Losses(supervised, smoothing, supervised + smoothing > before * (1.0 + _ROUNDING))
+
+    def descend(self, U: np.ndarray, smoothing: float) -> float:
+        """Take a step of W; return the sum of the losses after it."""
+        X, W = U[self.labelled], self.W
+        R, limit = residual(X @ W, self.Y), classification_loss(X @ W, self.Y) * (1.0 + 1e-6)
+        for _ in range(60):
+            stepped = linear_step(X, W, R, self.eta_w)
+            if classification_loss(X @ stepped, self.Y) <= limit:
+                self.W = stepped
+                break
+            self.eta_w /= 2.0
+        else:
+            self.eta_w = 0.0
+        return classification_loss(X @ self.W, self.Y) + smoothing
+
+
 def losses_by_iteration(
     method: str, X: Any, A: Any, y: np.ndarray, *, iterations: int, seed: int
 ) -> Iterator[Losses]:
@@ -50,49 +86,33 @@ def losses_by_iteration(
     by convolution (SGC), lazy convolution, GGC, or lazy convolution and SEB (OGC).
     """
     U = dense(X).astype(np.float64)
-    A_hat = normalized_adjacency(A, U.dtype)
-    labelled = np.flatnonzero(y >= 0)
-    Y = one_hot(y[labelled], int(y.max()) + 1, U.dtype)
-    bound = 1.0 / np.sqrt(U.shape[1])
-    W = np.random.default_rng(seed).uniform(-bound, bound, size=(U.shape[1], Y.shape[1]))
-    move = _mover(method, A, A_hat, labelled, Y)
-    eta_w, smoothing = ETA_W, smoothing_loss(A_hat, U)
+    problem = _Problem(A, y, U.shape[1], seed)
+    move = _mover(method, A, problem)
+    smoothing = smoothing_loss(problem.A_hat, U)
     for k in range(1, iterations + 1):
-        W, eta_w = _descend(U[labelled], W, Y, eta_w)
-        before = classification_loss(U[labelled] @ W, Y) + smoothing
-        U = move(k, U, W)
-        supervised, smoothing = classification_loss(U[labelled] @ W, Y), smoothing_loss(A_hat, U)
-        yield Losses(supervised, smoothing, supervised + smoothing > before * (1.0 + _ROUNDING))
+        before = problem.descend(U, smoothing)
+        U = move(k, U)
+        losses = problem.losses(U, before)
+        smoothing = losses.smoothing
+        yield losses
 
 
-def _mover(
-    method: str, A: Any, A_hat: Any, labelled: np.ndarray, Y: np.ndarray
-) -> Callable[[int, np.ndarray, np.ndarray], np.ndarray]:
+def _mover(method: str, A: Any, problem: _Problem) -> Callable[[int, np.ndarray], np.ndarray]:
     """Return the function by which a method moves U in iteration k."""
+    A_hat = problem.A_hat
     if method == "GGC":
         model, graph = gssl.GGC(), Filters(A_hat, complement_negatives(A, np.float64))
-        return lambda k, U, W: np.asarray(model.step(k, U, None, graph)[0])
+        return lambda k, U: np.asarray(model.step(k, U, None, graph)[0])
     if method == "OGC":
 
-        def guided(k: int, U: np.ndarray, W: np.ndarray) -> np.ndarray:
-            R = residual(U[labelled] @ W, Y)
-            pull = supervised_embedding(R, W, ETA_SUP * DECAY ** (k - 1), labelled)
+        def guided(k: int, U: np.ndarray) -> np.ndarray:
+            R, eta = problem.residual(U), ETA_SUP * DECAY ** (k - 1)
+            pull = supervised_embedding(R, problem.W, eta, problem.labelled)
             return np.asarray(lazy_convolution(A_hat, U, BETA, pull))
 
         return guided
     beta = 1.0 if method == "SGC" else BETA
-    return lambda k, U, W: np.asarray(lazy_convolution(A_hat, U, beta))
-
-
-def _descend(U: np.ndarray, W: np.ndarray, Y: np.ndarray, eta_w: float) -> tuple[np.ndarray, float]:
-    """Take OGC's step of W, halving the step size until the loss does not rise."""
-    R, limit = residual(U @ W, Y), classification_loss(U @ W, Y) * (1.0 + 1e-6)
-    for _ in range(60):
-        stepped = linear_step(U, W, R, eta_w)
-        if classification_loss(U @ stepped, Y) <= limit:
-            return stepped, eta_w
-        eta_w /= 2.0
-    return W, 0.0
+    return lambda k, U: np.asarray(lazy_convolution(A_hat, U, beta))
 
 
 def losses_by_layer(layers: list[np.ndarray], A: Any, y: np.ndarray, seed: int) -> Iterator[Losses]:
@@ -101,18 +121,11 @@ def losses_by_layer(layers: list[np.ndarray], A: Any, y: np.ndarray, seed: int) 
     W is carried from layer to layer and takes one step in each, as in :func:`losses_by_iteration`. The first
     layer has no predecessor of the same width, so it never counts as raising the sum.
     """
-    A_hat = normalized_adjacency(A, np.float64)
-    labelled = np.flatnonzero(y >= 0)
-    Y = one_hot(y[labelled], int(y.max()) + 1, np.float64)
-    bound = 1.0 / np.sqrt(layers[0].shape[1])
-    W = np.random.default_rng(seed).uniform(-bound, bound, size=(layers[0].shape[1], Y.shape[1]))
-    eta_w, before = ETA_W, np.inf
+    problem, before = _Problem(A, y, layers[0].shape[1], seed), np.inf
     for U in layers:
-        supervised, smoothing = classification_loss(U[labelled] @ W, Y), smoothing_loss(A_hat, U)
-        raised = supervised + smoothing > before * (1.0 + _ROUNDING)
-        yield Losses(supervised, smoothing, raised)
-        W, eta_w = _descend(U[labelled], W, Y, eta_w)
-        before = classification_loss(U[labelled] @ W, Y) + smoothing
+        losses = problem.losses(U, before)
+        yield losses
+        before = problem.descend(U, losses.smoothing)
 
 
 def hidden_layers(network: Any, X: Any, A: Any) -> list[np.ndarray]:
@@ -134,28 +147,20 @@ def hidden_layers(network: Any, X: Any, A: Any) -> list[np.ndarray]:
 
 
 @measure("network objective")
-def measure_network_objective(cell: Cell, seed: int) -> dict[str, float]:
-    """Train a GCN; return both losses and their sum by hidden layer, and how many layers raised the sum."""
-    data = dataset_of(cell.dataset)
-    y = data.mask_labels(cell.split, parts=BUDGETS[cell.budget])
-    layers = hidden_layers(fitted(cell, seed, data).network_, data.features, data.adjacency)
-    return _by_depth(list(losses_by_layer(layers, data.adjacency, y, seed)))
-
-
 @measure("objective")
 def measure_objective(cell: Cell, seed: int) -> dict[str, float]:
-    """Return both losses and their sum by depth, and the number of iterations that raised the sum."""
+    """Return both losses and their sum by depth, and the number of iterations that raised the sum.
+
+    The hidden layers of a network, which is trained first, take the place of iterations.
+    """
     data = dataset_of(cell.dataset)
-    y = data.mask_labels(cell.split, parts=BUDGETS[cell.budget])
-    losses = list(
-        losses_by_iteration(
-            cell.settings["rule"], data.features, data.adjacency, y, iterations=max(DEPTHS), seed=seed
-        )
-    )
-    return _by_depth(losses)
-
-
-def _by_depth(by_iteration: list[Losses]) -> dict[str, float]:
+    X, A, y = data.features, data.adjacency, data.mask_labels(cell.split, parts=BUDGETS[cell.budget])
+    if "rule" in cell.settings:
+        rule = cell.settings["rule"]
+        by_iteration = list(losses_by_iteration(rule, X, A, y, iterations=max(DEPTHS), seed=seed))
+    else:
+        layers = hidden_layers(fitted(cell, seed, data).network_, X, A)
+        by_iteration = list(losses_by_layer(layers, A, y, seed))
     values = {"raised": float(sum(losses.raised for losses in by_iteration))}
     for depth in DEPTHS:
         losses = by_iteration[depth - 1]

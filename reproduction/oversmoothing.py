@@ -1,6 +1,7 @@
 """Figure 3 and Table 5: how close embeddings are to the limit of smoothing (Theorem 1)."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -123,6 +124,7 @@ def oversmooth(cell: Cell, seed: int) -> dict[str, float]:
 
 
 @part
+@dataclass(eq=False, repr=False)
 class UniformGCN(BaseEstimator):
     r"""An untrained GCN whose layers all have the same width, with weights drawn from [0, 1).
 
@@ -133,9 +135,8 @@ class UniformGCN(BaseEstimator):
 
     _packages = ("torch", "torch_geometric")
 
-    def __init__(self, depth: int = 2, random_state: int | None = None) -> None:
-        self.depth = depth
-        self.random_state = random_state
+    depth: int = 2
+    random_state: int | None = None
 
     def fit_transform(self, X: np.ndarray, *, adjacency: Any) -> np.ndarray:
         """Return the output of the last layer for X."""

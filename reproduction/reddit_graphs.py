@@ -2,11 +2,9 @@
 
 It has 232,965 posts, 602 features, 41 communities and 11.6 M links.
 
-There are two public formats, both read without pickle. ``"reddit"`` is that of FastGCN and SGC:
-``reddit/reddit_adj.npz``, a SciPy sparse matrix, and ``reddit/reddit.npz`` with ``feats``, ``y_train``,
-``y_val``, ``y_test`` and ``train_index``, ``val_index``, ``test_index``; nodes in no part have the label −1.
-``"reddit-dgl"`` is that of DGL, with ten times as many links: ``reddit/reddit_graph.npz`` and
-``reddit/reddit_data.npz`` with ``feature``, ``label`` and ``node_types`` (1 train, 2 validation, 3 test).
+The files are those of FastGCN and SGC, read without pickle: ``reddit/reddit_adj.npz``, a SciPy sparse matrix,
+and ``reddit/reddit.npz`` with ``feats``, ``y_train``, ``y_val``, ``y_test`` and ``train_index``,
+``val_index``, ``test_index``; nodes in no part have the label −1.
 
 Links become undirected, without weights and self-loops. Features are those of the file in single precision;
 SGC and the paper standardise their columns.
@@ -18,18 +16,14 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import coo_array, csr_array
+from scipy.sparse import csr_array
 
 from gssl.datasets import Dataset, load, make_block_graph
-from gssl.datasets.dataset import PARTS, default_names
+from gssl.datasets.dataset import PARTS, adjacency_from_edges, default_names
 from gssl.datasets.location import find_file
 from gssl.datasets.npz_graphs import name_damaged, name_file, number_classes, read_arrays
 from gssl.io.numpy_files import csr_from_parts, npz_shapes
 
-# the file of nodes with features, and the file of links
-_FORMS = {"reddit": ("reddit.npz", "reddit_adj.npz"), "reddit-dgl": ("reddit_data.npz", "reddit_graph.npz")}
-_NODE_TYPES = {"train": 1, "val": 2, "test": 3}
-_DGL = ("feature", "label", "node_types")
 _LINKS = ("shape", "data", "row", "col", "indices", "indptr")
 _INDEXED = ("feats", *(f"y_{part}" for part in PARTS), *(f"{part}_index" for part in PARTS))
 _ADVICE = "get the file again"
@@ -42,16 +36,12 @@ _SHARES = {"train": 0.66, "val": 0.10}  # the rest is the test set
 
 
 def load_graph(name: str, *, data_dir: str | Path | None = None) -> Dataset:
-    """Load Reddit, its stand-in ``"synthetic/reddit"``, or a graph that gssl knows by name.
-
-    ``"reddit"`` and ``"reddit-dgl"`` are in the folder ``reddit/`` of the folders that gssl searches.
-    """
+    """Load ``"reddit"``, its stand-in ``"synthetic/reddit"``, or a graph that gssl knows by name."""
     if name == "synthetic/reddit":
         return make_synthetic_reddit()
-    if name not in _FORMS:
+    if name != "reddit":
         return load(name, data_dir=data_dir)
-    nodes, links = (find_file(f"reddit/{file}", data_dir) for file in _FORMS[name])
-    return read_reddit(nodes, links, name)
+    return read_reddit(find_file("reddit/reddit.npz", data_dir), find_file("reddit/reddit_adj.npz", data_dir))
 
 
 def make_synthetic_reddit(
@@ -85,8 +75,8 @@ def make_synthetic_reddit(
     return replace(data, name=f"synthetic/reddit-{n_nodes}", splits={"public": split})
 
 
-def read_reddit(nodes: Path, links: Path, name: str = "reddit") -> Dataset:
-    """Read a graph from two files in one of Reddit's formats, detected by the arrays in ``nodes``."""
+def read_reddit(nodes: Path, links: Path) -> Dataset:
+    """Read the graph from its files of nodes and of links."""
     parts = read_arrays(links, {*_LINKS})
     with name_file(links, _ADVICE):
         n_nodes = _size(parts)
@@ -94,12 +84,11 @@ def read_reddit(nodes: Path, links: Path, name: str = "reddit") -> Dataset:
     _check_rows(nodes, n_nodes)
     with name_file(links, _ADVICE):
         adjacency = _adjacency(parts, n_nodes)
-    arrays = read_arrays(nodes, {*_DGL, *_INDEXED})
+    arrays = read_arrays(nodes, {*_INDEXED})
     with name_file(nodes, _ADVICE):
-        form = _typed_nodes if "node_types" in arrays else _indexed_nodes
-        features, labels, split = form(arrays, n_nodes)
+        features, labels, split = _labelled_nodes(arrays, n_nodes)
         return Dataset(
-            name=name,
+            name="reddit",
             adjacency=adjacency,
             features=features.astype(np.float32, copy=False),
             labels=labels,
@@ -112,13 +101,12 @@ def read_reddit(nodes: Path, links: Path, name: str = "reddit") -> Dataset:
 def _check_rows(path: Path, n_nodes: int) -> None:
     """Check that there is a row of features for each node, without reading the features."""
     with name_damaged(path):
-        shapes = npz_shapes(path)
-    key = "feature" if "node_types" in shapes else "feats"
+        shape = npz_shapes(path).get("feats")
     with name_file(path, _ADVICE):
-        if not shapes.get(key):
-            raise ValueError(f"the array {key!r} is missing")
-        if shapes[key][0] != n_nodes:
-            raise ValueError(f"{key} has {shapes[key][0]} rows but there are {n_nodes} nodes")
+        if not shape:
+            raise ValueError("the array 'feats' is missing")
+        if shape[0] != n_nodes:
+            raise ValueError(f"feats has {shape[0]} rows but there are {n_nodes} nodes")
 
 
 def _required(arrays: dict[str, NDArray[Any]], key: str, kinds: str, n_dims: int) -> NDArray[Any]:
@@ -146,20 +134,14 @@ def _adjacency(arrays: dict[str, NDArray[Any]], n: int) -> csr_array:
         row, col = _required(arrays, "row", "iu", 1), _required(arrays, "col", "iu", 1)
         if not row.size == col.size == data.size:
             raise ValueError(f"there are {row.size} rows and {col.size} columns for {data.size} links")
-        if row.size and not (min(row.min(), col.min()) >= 0 and max(row.max(), col.max()) < n):
-            raise ValueError(f"a link names a node outside 0 to {n - 1}")
-        links = csr_array(coo_array((data, (row, col)), shape=(n, n)))
     else:
         indices, indptr = _required(arrays, "indices", "iu", 1), _required(arrays, "indptr", "iu", 1)
-        links = csr_from_parts(data, indices, indptr, (n, n))
-    links = (links != 0).tocoo()
-    between = links.row != links.col
-    ends = links.row[between], links.col[between]
-    pattern = csr_array((np.ones(between.sum()), ends), shape=(n, n))
-    return csr_array(pattern.maximum(csr_array(pattern.T)))
+        links = csr_from_parts(data, indices, indptr, (n, n)).tocoo()
+        data, row, col = links.data, links.row, links.col
+    return adjacency_from_edges(np.column_stack([row, col])[data != 0], n)
 
 
-def _indexed_nodes(arrays: dict[str, NDArray[Any]], n_nodes: int) -> tuple[Any, Any, Any]:
+def _labelled_nodes(arrays: dict[str, NDArray[Any]], n_nodes: int) -> tuple[Any, Any, Any]:
     features = _required(arrays, "feats", "iuf", 2)
     labels = np.full(n_nodes, -1, dtype=np.int64)
     split = {part: _required(arrays, f"{part}_index", "iu", 1) for part in PARTS}
@@ -171,11 +153,3 @@ def _indexed_nodes(arrays: dict[str, NDArray[Any]], n_nodes: int) -> tuple[Any, 
             raise ValueError(f"{part}_index names a node outside 0 to {n_nodes - 1}")
         labels[nodes] = known
     return features, labels, split
-
-
-def _typed_nodes(arrays: dict[str, NDArray[Any]], n_nodes: int) -> tuple[Any, Any, Any]:
-    features = _required(arrays, "feature", "iuf", 2)
-    labels, types = (_required(arrays, key, "iu", 1) for key in ("label", "node_types"))
-    if types.size != n_nodes:
-        raise ValueError(f"node_types has {types.size} entries but there are {n_nodes} nodes")
-    return features, labels, {part: np.flatnonzero(types == code) for part, code in _NODE_TYPES.items()}

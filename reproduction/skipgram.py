@@ -161,6 +161,7 @@ def fingerprint(A: csr_array) -> int:
     return int.from_bytes(digest.digest(), "big")
 
 
+@dataclass(eq=False, repr=False)
 class DeepWalk(TransductiveEmbedder):
     r"""Embed nodes that co-occur on random walks near each other.
 
@@ -172,25 +173,14 @@ class DeepWalk(TransductiveEmbedder):
 
     _packages = ("gensim",)
 
-    def __init__(
-        self,
-        dimensions: int = 128,
-        walk_length: int = 40,
-        walks_per_node: int = 10,
-        window: int = 5,
-        epochs: int = 1,
-        negative: int = 5,
-        workers: int = 1,
-        random_state: Any = None,
-    ) -> None:
-        self.dimensions = dimensions
-        self.walk_length = walk_length
-        self.walks_per_node = walks_per_node
-        self.window = window
-        self.epochs = epochs
-        self.negative = negative
-        self.workers = workers
-        self.random_state = random_state
+    dimensions: int = 128
+    walk_length: int = 40
+    walks_per_node: int = 10
+    window: int = 5
+    epochs: int = 1
+    negative: int = 5
+    workers: int = 1
+    random_state: Any = None
 
     def _check_parameters(self) -> None:
         for name in ("dimensions", "walks_per_node", "window", "epochs", "workers"):
@@ -219,6 +209,7 @@ class DeepWalk(TransductiveEmbedder):
         return walks
 
 
+@dataclass(eq=False, repr=False)
 class Node2Vec(DeepWalk):
     r"""Embed nodes by random walks that are biased to return to, or move away from, the previous node.
 
@@ -230,24 +221,8 @@ class Node2Vec(DeepWalk):
     (``pip install gssl[reproduction]``).
     """
 
-    def __init__(
-        self,
-        p: float = 1.0,
-        q: float = 0.5,
-        dimensions: int = 128,
-        walk_length: int = 40,
-        walks_per_node: int = 10,
-        window: int = 5,
-        epochs: int = 1,
-        negative: int = 5,
-        workers: int = 1,
-        random_state: Any = None,
-    ) -> None:
-        super().__init__(
-            dimensions, walk_length, walks_per_node, window, epochs, negative, workers, random_state
-        )
-        self.p = p
-        self.q = q
+    p: float = 1.0
+    q: float = 0.5
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

@@ -3,12 +3,11 @@
 import json
 import os
 import warnings
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from importlib import import_module
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from gssl.files import lock_handle
 from gssl.io.atomic import check_writable
 from reproduction.provenance import code_commit
 from reproduction.spec import Cell
@@ -97,28 +96,14 @@ class Store:
         } | ({"reason": reason} if reason else {})
         text = json.dumps(record, ensure_ascii=True, allow_nan=False) + "\n"
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        with self.path.open("ab+") as stream, _locked(stream):
+        with self.path.open("ab+") as stream:
+            lock_handle(stream.fileno(), wait=True)
             # with the lock held, no other process is writing, so an unfinished line is damaged
             _drop_torn_end(stream)
             stream.write(text.encode("ascii"))
             stream.flush()
             os.fsync(stream.fileno())
         self.refresh()
-
-
-@contextmanager
-def _locked(stream: BinaryIO) -> Iterator[None]:
-    """Lock a file against other processes, if the system supports it."""
-    try:
-        fcntl: Any = import_module("fcntl")
-    except ImportError:  # Windows: one process at a time
-        yield
-        return
-    fcntl.flock(stream, fcntl.LOCK_EX)
-    try:
-        yield
-    finally:
-        fcntl.flock(stream, fcntl.LOCK_UN)
 
 
 def _drop_torn_end(stream: BinaryIO) -> None:

@@ -3,21 +3,28 @@
 from benchmarks.row import Row
 from benchmarks.rows import (
     answers,
+    audit,
     embeddings,
     growth,
     hop,
+    labelling,
+    learning_curve,
+    limits,
     memory,
     ogc,
+    plans,
     selection,
     shortcuts,
     slabs,
     spreading,
     starting,
     tables,
+    whole_run,
 )
 
 _PARTS = (
-    starting, hop, ogc, embeddings, spreading, shortcuts, selection, answers, tables, growth, memory, slabs
+    starting, hop, ogc, embeddings, spreading, shortcuts, selection, answers, tables, growth, memory, slabs,
+    audit, learning_curve, labelling, plans, limits, whole_run,
 )  # fmt: skip
 
 

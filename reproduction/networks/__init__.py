@@ -21,6 +21,7 @@ from reproduction.networks.decoupled import APPNP, GNNHF, GNNLF, GRAND, MLP, Che
 from reproduction.networks.drop_edge import DeepGCN, Incep, JKNet
 from reproduction.networks.embedding import NetworkEmbedder
 from reproduction.networks.gated import GaAN, OrderedGNN
+from reproduction.networks.graphs import Network
 from reproduction.networks.layerwise import ACMP, L2GCN, NGCN
 from reproduction.networks.neighborhood import GAT, GraphSAGE
 from reproduction.networks.plugged import plug
@@ -142,6 +143,8 @@ def _divide(name: str, params: dict[str, Any]) -> tuple[dict[str, Any], dict[str
 
 
 def _defaults(kind: type) -> dict[str, Any]:
+    if issubclass(kind, Network):
+        return {name: parameter.default for name, parameter in kind.declared.items()}
     return {
         name: parameter.default
         for name, parameter in signature(kind).parameters.items()

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import cross_entropy, logsigmoid
 
-from reproduction.networks.graphs import InputLinear, Network, drop, graph_of
+from reproduction.networks.graphs import InputLinear, Network, count, drop, graph_of, number, rate
 
 
 class OAGS(Network):
@@ -35,31 +35,21 @@ class OAGS(Network):
 
     estimator: ClassVar[dict[str, Any]] = {"epochs": 300, "learning_rate": 0.02}
 
-    def __init__(
-        self,
-        n_features: int,
-        n_classes: int,
-        *,
-        hidden: int = 64,
-        depth: int = 2,
-        edge_hidden: int = 16,
-        prior: float = 0.9,
-        kl_weight: float = 5.0,
-        temperature: float = 0.5,
-        hide: float = 0.5,
-        dropout: float = 0.5,
-    ) -> None:
-        super().__init__()
-        self.set_counts(hidden=hidden, depth=depth, edge_hidden=edge_hidden)
-        self.set_rates(dropout=dropout)
-        self.set_numbers(kl_weight=kl_weight)
-        self.set_numbers(high=1.0, hide=hide)
-        self.set_numbers(low=0.01, high=0.99, prior=prior)
-        self.set_numbers(low=0.01, temperature=temperature)
-        widths = pairwise([n_features, *[hidden] * (depth - 1), n_classes])
+    hidden = count(64)
+    depth = count(2)
+    edge_hidden = count(16)
+    prior = number(0.9, low=0.01, high=0.99)
+    kl_weight = number(5.0)
+    temperature = number(0.5, low=0.01)
+    hide = number(0.5, high=1.0)
+    dropout = rate(0.5)
+
+    def add_layers(self, n_features: int, n_classes: int) -> None:
+        widths = pairwise([n_features, *[self.hidden] * (self.depth - 1), n_classes])
         self.layers = torch.nn.ModuleList(InputLinear(a, b, weight_initializer="glorot") for a, b in widths)
         self.query, self.key = (
-            InputLinear(n_features, edge_hidden, bias=False, weight_initializer="glorot") for _ in range(2)
+            InputLinear(n_features, self.edge_hidden, bias=False, weight_initializer="glorot")
+            for _ in range(2)
         )
         # the graph of fit and its labelled nodes
         self._fitted: tuple[bytes, Tensor] | None = None
@@ -89,10 +79,7 @@ class OAGS(Network):
         return cross_entropy(Z[nodes[hidden]], codes[hidden]) + self.kl_weight * divergence
 
     def parameter_groups(self, weight_decay: float) -> list[dict[str, Any]]:
-        return [
-            {"params": list(self.layers.parameters()), "weight_decay": weight_decay},
-            {"params": [self.query.weight, self.key.weight]},
-        ]
+        return self.groups(self.layers.parameters(), weight_decay)
 
     def _scores(
         self, x: Tensor, edge_index: Tensor, edge_weight: Tensor | None, logits: Tensor, labelled: Tensor

@@ -3,6 +3,7 @@
 N2N and SAGEWalks have ``embed(x, edge_index)`` and ``loss(x, edge_index)``; LINE has no features.
 """
 
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,7 +17,17 @@ from gssl.methods.inputs import check_number
 from gssl.torch.links import row_numbers
 from gssl.torch.training import default_device, seeded
 from reproduction.networks.embedding import train_embedding
-from reproduction.networks.graphs import InputLinear, Network, drop, graph_of, is_sparse
+from reproduction.networks.graphs import (
+    InputLinear,
+    Network,
+    choice,
+    count,
+    drop,
+    graph_of,
+    is_sparse,
+    number,
+    rate,
+)
 from reproduction.networks.neighborhood import GraphSAGE
 from reproduction.skipgram import TransductiveEmbedder
 from reproduction.walks import random_walks, transitions
@@ -40,23 +51,18 @@ class N2N(Network):
 
     estimator: ClassVar[dict[str, Any]] = {"epochs": 200, "learning_rate": 0.001, "patience": None}
 
-    def __init__(
-        self,
-        n_features: int,
-        *,
-        dimensions: int = 512,
-        outputs: int = 7,
-        length: float = 8.0,
-        temperature: float = 5.0,
-        batch: int = 1500,
-        dropout: float = 0.2,
-    ) -> None:
-        super().__init__()
-        self.set_counts(dimensions=dimensions, outputs=outputs, batch=batch)
-        self.set_rates(dropout=dropout)
-        self.set_numbers(low=1e-9, length=length, temperature=temperature)
-        self.first = InputLinear(n_features, dimensions, bias=False, weight_initializer="glorot")
-        self.second = Linear(dimensions, outputs, weight_initializer="glorot", bias_initializer="zeros")
+    dimensions = count(512)
+    outputs = count(7)
+    length = number(8.0, low=1e-9)
+    temperature = number(5.0, low=1e-9)
+    batch = count(1500)
+    dropout = rate(0.2)
+
+    def add_layers(self, n_features: int) -> None:
+        self.first = InputLinear(n_features, self.dimensions, bias=False, weight_initializer="glorot")
+        self.second = Linear(
+            self.dimensions, self.outputs, weight_initializer="glorot", bias_initializer="zeros"
+        )
 
     def embed(self, x: Tensor, edge_index: Tensor, edge_weight: Tensor | None = None) -> Tensor:
         H = self.first(drop(x, self.dropout, self.training))
@@ -100,19 +106,14 @@ class SAGEWalks(Network):
 
     estimator: ClassVar[dict[str, Any]] = {"epochs": 60, "learning_rate": 0.003, "patience": None}
 
-    def __init__(
-        self,
-        n_features: int,
-        *,
-        dimensions: int = 64,
-        aggregator: str = "mean",
-        walk_length: int = 5,
-        negative: int = 5,
-    ) -> None:
-        super().__init__()
-        self.set_counts(dimensions=dimensions, walk_length=walk_length, negative=negative)
+    dimensions = count(64)
+    aggregator = choice("mean")
+    walk_length = count(5)
+    negative = count(5)
+
+    def add_layers(self, n_features: int) -> None:
         self.encoder = GraphSAGE(
-            n_features, dimensions, hidden=dimensions, aggregator=aggregator, dropout=0.0
+            n_features, self.dimensions, hidden=self.dimensions, aggregator=self.aggregator, dropout=0.0
         )
 
     def embed(self, x: Tensor, edge_index: Tensor, edge_weight: Tensor | None = None) -> Tensor:
@@ -141,6 +142,7 @@ def link_contrast(U: Tensor, C: Tensor, starts: Tensor, ends: Tensor, strangers:
     return -(logsigmoid(near) + logsigmoid(-far).sum(dim=1)).mean()
 
 
+@dataclass(eq=False, repr=False)
 class LINE(TransductiveEmbedder):
     r"""Embed nodes by first-order and second-order proximity (Tang et al., 2015).
 
@@ -154,19 +156,11 @@ class LINE(TransductiveEmbedder):
 
     _packages = ("torch",)
 
-    def __init__(
-        self,
-        dimensions: int = 128,
-        negative: int = 5,
-        epochs: int = 300,
-        learning_rate: float = 0.02,
-        random_state: Any = None,
-    ) -> None:
-        self.dimensions = dimensions
-        self.negative = negative
-        self.epochs = epochs
-        self.learning_rate = learning_rate
-        self.random_state = random_state
+    dimensions: int = 128
+    negative: int = 5
+    epochs: int = 300
+    learning_rate: float = 0.02
+    random_state: Any = None
 
     def _check_parameters(self) -> None:
         for name in ("negative", "epochs"):

@@ -18,9 +18,12 @@ from reproduction.networks.graphs import (
     InitialResidualConvolution,
     InputLinear,
     Network,
+    count,
     drop,
     graph_of,
     is_sparse,
+    number,
+    rate,
     scipy_of,
     take_rows,
 )
@@ -34,13 +37,12 @@ class GCN(Network):
     Weight decay applies to the first layer only, as published.
     """
 
-    def __init__(
-        self, n_features: int, n_classes: int, *, hidden: int = 16, depth: int = 2, dropout: float = 0.5
-    ) -> None:
-        super().__init__()
-        self.set_counts(hidden=hidden, depth=depth)
-        self.set_rates(dropout=dropout)
-        widths = [n_features, *[hidden] * (depth - 1)]
+    hidden = count(16)
+    depth = count(2)
+    dropout = rate(0.5)
+
+    def add_layers(self, n_features: int, n_classes: int) -> None:
+        widths = [n_features, *[self.hidden] * (self.depth - 1)]
         self.convs = torch.nn.ModuleList(GraphConvolution(a, b) for a, b in pairwise(widths))
         self.exit = GraphConvolution(widths[-1], n_classes)
 
@@ -50,11 +52,7 @@ class GCN(Network):
         return self.exit(drop(x, self.dropout, self.training), edge_index, edge_weight)
 
     def parameter_groups(self, weight_decay: float) -> list[dict[str, Any]]:
-        first, *others = [*self.convs, self.exit]
-        return [
-            {"params": list(first.parameters()), "weight_decay": weight_decay},
-            {"params": [weight for layer in others for weight in layer.parameters()]},
-        ]
+        return self.groups([*self.convs, self.exit][0].parameters(), weight_decay)
 
     def head(self, k: int) -> Tensor:
         """Return the W that maps embeddings of layer k to class scores."""
@@ -71,18 +69,10 @@ class EigenGCN(GCN):
     graphs are zeros.
     """
 
-    def __init__(
-        self,
-        n_features: int,
-        n_classes: int,
-        *,
-        eigenvectors: int = 32,
-        hidden: int = 16,
-        depth: int = 2,
-        dropout: float = 0.5,
-    ) -> None:
-        self.set_counts(eigenvectors=eigenvectors)
-        super().__init__(n_features + eigenvectors, n_classes, hidden=hidden, depth=depth, dropout=dropout)
+    eigenvectors = count(32)
+
+    def add_layers(self, n_features: int, n_classes: int) -> None:
+        super().add_layers(n_features + self.eigenvectors, n_classes)
         self._known: bytes | None = None
         self._joined: tuple[Tensor, Tensor, Tensor] | None = None
 
@@ -136,18 +126,8 @@ class FastGCN(GCN):
     ``samples`` is t. Predictions use all nodes, and weight decay applies to all layers.
     """
 
-    def __init__(
-        self,
-        n_features: int,
-        n_classes: int,
-        *,
-        hidden: int = 16,
-        depth: int = 2,
-        samples: int = 400,
-        dropout: float = 0.0,
-    ) -> None:
-        super().__init__(n_features, n_classes, hidden=hidden, depth=depth, dropout=dropout)
-        self.set_counts(samples=samples)
+    samples = count(400)
+    dropout = rate(0.0)
 
     def loss(
         self, x: Tensor, edge_index: Tensor, nodes: Tensor, codes: Tensor, edge_weight: Tensor | None = None
@@ -192,28 +172,20 @@ class GCNII(Network):
 
     estimator: ClassVar[dict[str, Any]] = {"weight_decay": 0.01, "epochs": 300}
 
-    def __init__(
-        self,
-        n_features: int,
-        n_classes: int,
-        *,
-        hidden: int = 64,
-        depth: int = 16,
-        alpha: float = 0.1,
-        theta: float = 0.5,
-        dropout: float = 0.6,
-        dense_weight_decay: float = 5e-4,
-    ) -> None:
-        super().__init__()
-        self.set_counts(hidden=hidden, depth=depth)
-        self.set_rates(dropout=dropout)
-        self.set_numbers(high=1.0, alpha=alpha)
-        self.set_numbers(theta=theta, dense_weight_decay=dense_weight_decay)
-        self.entrance = InputLinear(n_features, hidden)
+    hidden = count(64)
+    depth = count(16)
+    alpha = number(0.1, high=1.0)
+    theta = number(0.5)
+    dropout = rate(0.6)
+    dense_weight_decay = number(5e-4)
+
+    def add_layers(self, n_features: int, n_classes: int) -> None:
+        self.entrance = InputLinear(n_features, self.hidden)
         self.convs = torch.nn.ModuleList(
-            InitialResidualConvolution(hidden, alpha, theta, layer) for layer in range(1, depth + 1)
+            InitialResidualConvolution(self.hidden, self.alpha, self.theta, layer)
+            for layer in range(1, self.depth + 1)
         )
-        self.exit = Linear(hidden, n_classes)
+        self.exit = Linear(self.hidden, n_classes)
 
     def forward(self, x: Tensor, edge_index: Tensor, edge_weight: Tensor | None = None) -> Tensor:
         U_0 = torch.relu(self.entrance(drop(x, self.dropout, self.training)))
@@ -223,11 +195,7 @@ class GCNII(Network):
         return self.exit(drop(U, self.dropout, self.training))
 
     def parameter_groups(self, weight_decay: float) -> list[dict[str, Any]]:
-        dense = [*self.entrance.parameters(), *self.exit.parameters()]
-        return [
-            {"params": list(self.convs.parameters()), "weight_decay": weight_decay},
-            {"params": dense, "weight_decay": self.dense_weight_decay},
-        ]
+        return self.groups(self.convs.parameters(), weight_decay, {"weight_decay": self.dense_weight_decay})
 
     def head(self, k: int) -> Tensor:
         """Return the W that maps embeddings of layer k to class scores."""

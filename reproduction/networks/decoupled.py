@@ -12,9 +12,13 @@ from reproduction.networks.graphs import (
     InputLinear,
     Network,
     Perceptron,
+    choice,
+    count,
     drop,
     graph_of,
     is_sparse,
+    number,
+    rate,
     times,
 )
 
@@ -23,20 +27,29 @@ _COLUMNS = 64
 
 
 class _Decoupled(Network):
-    """A perceptron whose output is propagated, without biases; only its first layer has weight decay."""
+    """A perceptron without biases, of which only the first layer has weight decay, and ``depth`` steps.
+
+    ``recurrence`` returns U, c, d and V of the steps U ← c ÂU + d V for the perceptron's output H.
+    """
 
     estimator: ClassVar[dict[str, Any]] = {"weight_decay": 5e-3}
 
-    def __init__(self, n_features: int, n_classes: int, hidden: int, depth: int, dropout: float) -> None:
-        super().__init__()
-        self.set_counts(hidden=hidden, depth=depth)
-        self.set_rates(dropout=dropout)
-        self.perceptron = Perceptron(n_features, hidden, n_classes, dropout, bias=False)
+    hidden = count(64)
+    depth = count(10)
+    dropout = rate(0.5)
+
+    def add_layers(self, n_features: int, n_classes: int) -> None:
+        self.perceptron = Perceptron(n_features, self.hidden, n_classes, self.dropout, bias=False)
+        self.convs = torch.nn.ModuleList(DroppedPropagation(self.dropout) for _ in range(self.depth))
+
+    def forward(self, x: Tensor, edge_index: Tensor, edge_weight: Tensor | None = None) -> Tensor:
+        U, c, d, V = self.recurrence(self.perceptron(x), edge_index, edge_weight)
+        for conv in self.convs:
+            U = c * conv(U, edge_index, edge_weight) + d * V
+        return U
 
     def parameter_groups(self, weight_decay: float) -> list[dict[str, Any]]:
-        first = self.perceptron.first.weight
-        others = [weight for weight in self.parameters() if weight is not first]
-        return [{"params": [first], "weight_decay": weight_decay}, {"params": others}]
+        return self.groups([self.perceptron.first.weight], weight_decay)
 
 
 class APPNP(_Decoupled):
@@ -48,25 +61,10 @@ class APPNP(_Decoupled):
     what the previous step left, so deep filters lose nearly all of them.
     """
 
-    def __init__(
-        self,
-        n_features: int,
-        n_classes: int,
-        *,
-        hidden: int = 64,
-        depth: int = 10,
-        alpha: float = 0.1,
-        dropout: float = 0.5,
-    ) -> None:
-        super().__init__(n_features, n_classes, hidden, depth, dropout)
-        self.set_numbers(high=1.0, alpha=alpha)
-        self.convs = torch.nn.ModuleList(DroppedPropagation(dropout) for _ in range(depth))
+    alpha = number(0.1, high=1.0)
 
-    def forward(self, x: Tensor, edge_index: Tensor, edge_weight: Tensor | None = None) -> Tensor:
-        U = H = self.perceptron(x)
-        for conv in self.convs:
-            U = (1.0 - self.alpha) * conv(U, edge_index, edge_weight) + self.alpha * H
-        return U
+    def recurrence(self, H: Tensor, *graph: Any) -> tuple[Tensor, float, float, Tensor]:
+        return H, 1.0 - self.alpha, self.alpha, H
 
     def head(self, k: int) -> Tensor:
         """Return the identity, because class scores are propagated."""
@@ -83,31 +81,14 @@ class GNNLF(_Decoupled):
     approximated in ``depth`` steps, with 0 < α < 2/3 and ½ ≤ μ < 1.
     """
 
-    def __init__(
-        self,
-        n_features: int,
-        n_classes: int,
-        *,
-        hidden: int = 64,
-        depth: int = 10,
-        alpha: float = 0.1,
-        mu: float = 0.9,
-        dropout: float = 0.5,
-    ) -> None:
-        super().__init__(n_features, n_classes, hidden, depth, dropout)
-        self.set_numbers(low=1e-9, high=2 / 3, alpha=alpha)
-        self.set_numbers(low=0.5, high=1.0, mu=mu)
-        self.conv = DroppedPropagation(dropout)
+    alpha = number(0.1, low=1e-9, high=2 / 3)
+    mu = number(0.9, low=0.5, high=1.0)
 
-    def forward(self, x: Tensor, edge_index: Tensor, edge_weight: Tensor | None = None) -> Tensor:
-        H, alpha, mu = self.perceptron(x), self.alpha, self.mu
+    def recurrence(self, H: Tensor, *graph: Any) -> tuple[Tensor, float, float, Tensor]:
+        alpha, mu, low = self.alpha, self.mu, self.convs[0](H, *graph)
         total = 1.0 + alpha * mu - alpha
-        low = self.conv(H, edge_index, edge_weight)
-        U = (mu * H + (1.0 - mu) * low) / total
         kept = (alpha * mu * H + alpha * (1.0 - mu) * low) / total
-        for _ in range(self.depth):
-            U = (1.0 + alpha * mu - 2.0 * alpha) / total * self.conv(U, edge_index, edge_weight) + kept
-        return U
+        return (mu * H + (1.0 - mu) * low) / total, (1.0 + alpha * mu - 2.0 * alpha) / total, 1.0, kept
 
 
 class GNNHF(_Decoupled):
@@ -119,31 +100,14 @@ class GNNHF(_Decoupled):
     approximated in ``depth`` steps, with 0 < α ≤ 1 and β ≥ 0.
     """
 
-    def __init__(
-        self,
-        n_features: int,
-        n_classes: int,
-        *,
-        hidden: int = 64,
-        depth: int = 10,
-        alpha: float = 0.1,
-        beta: float = 0.9,
-        dropout: float = 0.5,
-    ) -> None:
-        super().__init__(n_features, n_classes, hidden, depth, dropout)
-        self.set_numbers(high=1.0, alpha=alpha)
-        self.set_numbers(beta=beta)
-        self.conv = DroppedPropagation(dropout)
+    alpha = number(0.1, high=1.0)
+    beta = number(0.9)
 
-    def forward(self, x: Tensor, edge_index: Tensor, edge_weight: Tensor | None = None) -> Tensor:
-        H, alpha, beta = self.perceptron(x), self.alpha, self.beta
+    def recurrence(self, H: Tensor, *graph: Any) -> tuple[Tensor, float, float, Tensor]:
+        alpha, beta = self.alpha, self.beta
         total = alpha * beta + 1.0
-        boosted = H + beta * (H - self.conv(H, edge_index, edge_weight))
-        U = boosted / total
-        for _ in range(self.depth):
-            smooth = self.conv(U, edge_index, edge_weight)
-            U = (alpha * beta - alpha + 1.0) / total * smooth + alpha / total * boosted
-        return U
+        boosted = H + beta * (H - self.convs[0](H, *graph))
+        return boosted / total, (alpha * beta - alpha + 1.0) / total, alpha / total, boosted
 
 
 class MLP(Network):
@@ -152,11 +116,11 @@ class MLP(Network):
     .. math:: Z = \mathrm{ReLU}(X W_1 + b_1) W_2 + b_2
     """
 
-    def __init__(self, n_features: int, n_classes: int, *, hidden: int = 64, dropout: float = 0.5) -> None:
-        super().__init__()
-        self.set_counts(hidden=hidden)
-        self.set_rates(dropout=dropout)
-        self.layers = Perceptron(n_features, hidden, n_classes, dropout)
+    hidden = count(64)
+    dropout = rate(0.5)
+
+    def add_layers(self, n_features: int, n_classes: int) -> None:
+        self.layers = Perceptron(n_features, self.hidden, n_classes, self.dropout)
 
     def forward(self, x: Tensor, edge_index: Tensor) -> Tensor:
         return self.layers(x)
@@ -207,24 +171,16 @@ class ChebNetII(Network):
 
     estimator: ClassVar[dict[str, Any]] = {"epochs": 500, "patience": 200}
 
-    def __init__(
-        self,
-        n_features: int,
-        n_classes: int,
-        *,
-        hidden: int = 64,
-        depth: int = 10,
-        dropout: float = 0.5,
-        filter_dropout: float = 0.8,
-        filter_learning_rate: float = 0.001,
-        filter_weight_decay: float = 0.05,
-    ) -> None:
-        super().__init__()
-        self.set_counts(hidden=hidden, depth=depth)
-        self.set_rates(dropout=dropout, filter_dropout=filter_dropout)
-        self.set_numbers(filter_learning_rate=filter_learning_rate, filter_weight_decay=filter_weight_decay)
-        self.perceptron = Perceptron(n_features, hidden, n_classes, dropout)
-        self.filter = ChebyshevFilter(depth)
+    hidden = count(64)
+    depth = count(10)
+    dropout = rate(0.5)
+    filter_dropout = rate(0.8)
+    filter_learning_rate = number(0.001)
+    filter_weight_decay = number(0.05)
+
+    def add_layers(self, n_features: int, n_classes: int) -> None:
+        self.perceptron = Perceptron(n_features, self.hidden, n_classes, self.dropout)
+        self.filter = ChebyshevFilter(self.depth)
 
     def forward(self, x: Tensor, edge_index: Tensor, edge_weight: Tensor | None = None) -> Tensor:
         H = drop(self.perceptron(x), self.filter_dropout, self.training)
@@ -232,10 +188,7 @@ class ChebNetII(Network):
 
     def parameter_groups(self, weight_decay: float) -> list[dict[str, Any]]:
         learnt = {"lr": self.filter_learning_rate, "weight_decay": self.filter_weight_decay}
-        return [
-            {"params": list(self.perceptron.parameters()), "weight_decay": weight_decay},
-            {"params": list(self.filter.parameters()), **learnt},
-        ]
+        return self.groups(self.perceptron.parameters(), weight_decay, learnt)
 
 
 class GRAND(Network):
@@ -252,29 +205,22 @@ class GRAND(Network):
 
     estimator: ClassVar[dict[str, Any]] = {"epochs": 300, "patience": 200}
 
-    def __init__(
-        self,
-        n_features: int,
-        n_classes: int,
-        *,
-        hidden: int = 32,
-        depth: int = 8,
-        samples: int = 4,
-        drop_node: float = 0.5,
-        input_dropout: float = 0.5,
-        dropout: float = 0.5,
-        temperature: float = 0.5,
-        consistency: float = 1.0,
-        batch_norm: bool = False,
-    ) -> None:
-        super().__init__()
-        self.set_counts(hidden=hidden, depth=depth, samples=samples)
-        self.set_rates(dropout=dropout, drop_node=drop_node, input_dropout=input_dropout)
-        self.set_numbers(low=1e-3, temperature=temperature)
-        self.set_numbers(consistency=consistency)
-        self.first = InputLinear(n_features, hidden)
-        self.second = InputLinear(hidden, n_classes)
-        norms = [torch.nn.BatchNorm1d(n_features), torch.nn.BatchNorm1d(hidden)] if batch_norm else []
+    hidden = count(32)
+    depth = count(8)
+    samples = count(4)
+    drop_node = rate(0.5)
+    input_dropout = rate(0.5)
+    dropout = rate(0.5)
+    temperature = number(0.5, low=1e-3)
+    consistency = number(1.0)
+    batch_norm = choice(False)
+
+    def add_layers(self, n_features: int, n_classes: int) -> None:
+        self.first = InputLinear(n_features, self.hidden)
+        self.second = InputLinear(self.hidden, n_classes)
+        norms = (
+            [torch.nn.BatchNorm1d(n_features), torch.nn.BatchNorm1d(self.hidden)] if self.batch_norm else []
+        )
         self.norms = torch.nn.ModuleList(norms)
 
     def kept(self, n_nodes: int, like: Tensor) -> Tensor:

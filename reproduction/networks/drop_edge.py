@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor
 
-from reproduction.networks.graphs import InputLinear, Network, drop, drop_links, graph_of
+from reproduction.networks.graphs import InputLinear, Network, choice, count, drop, drop_links, graph_of, rate
 
 
 class DeepConvolution(torch.nn.Module):
@@ -56,30 +56,23 @@ class DeepGCN(Network):
     # whether the last layer takes the embeddings of all hidden layers, or only of the last
     joins = False
 
-    def __init__(
-        self,
-        n_features: int,
-        n_classes: int,
-        *,
-        hidden: int = 128,
-        depth: int = 2,
-        dropout: float = 0.5,
-        drop_edge: float = 0.0,
-        own_weight: bool = False,
-        walk: bool = False,
-        batch_norm: bool = False,
-    ) -> None:
-        super().__init__()
-        self.layer = {"own_weight": own_weight, "walk": walk, "batch_norm": batch_norm}
-        self.set_counts(hidden=hidden, depth=depth)
-        self.set_rates(dropout=dropout, drop_edge=drop_edge)
-        if depth < 2:
+    hidden = count(128)
+    depth = count(2)
+    dropout = rate(0.5)
+    drop_edge = rate(0.0)
+    own_weight = choice(False)
+    walk = choice(False)
+    batch_norm = choice(False)
+
+    def add_layers(self, n_features: int, n_classes: int) -> None:
+        self.layer = {"own_weight": self.own_weight, "walk": self.walk, "batch_norm": self.batch_norm}
+        if self.depth < 2:
             raise ValueError(f"{type(self).__name__}: depth must be 2 or more: a first and a last layer.")
-        self._add_layers(n_features)
-        width = hidden * (depth - 1 if self.joins else 1)
+        self.add_hidden(n_features)
+        width = self.hidden * (self.depth - 1 if self.joins else 1)
         self.exit = DeepConvolution(width, n_classes, **self.layer)
 
-    def _add_layers(self, n_features: int) -> None:
+    def add_hidden(self, n_features: int) -> None:
         self.convs = self._chain([n_features, *[self.hidden] * (self.depth - 1)])
 
     def _chain(self, widths: list[int]) -> torch.nn.ModuleList:
@@ -130,7 +123,7 @@ class Incep(DeepGCN):
 
     joins = True
 
-    def _add_layers(self, n_features: int) -> None:
+    def add_hidden(self, n_features: int) -> None:
         self.entrance = DeepConvolution(n_features, self.hidden, **self.layer)
         self.branches = torch.nn.ModuleList(
             self._chain([self.hidden] * (length + 1)) for length in range(1, self.depth - 1)

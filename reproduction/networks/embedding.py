@@ -1,6 +1,7 @@
 """Networks trained without labels: a training function and an estimator."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -42,6 +43,7 @@ def train_embedding(
     )
 
 
+@dataclass(eq=False, repr=False)
 class NetworkEmbedder(ClassNamePrefixFeaturesOutMixin, Embedder):
     """Train a network without labels and embed the nodes of a graph.
 
@@ -53,19 +55,11 @@ class NetworkEmbedder(ClassNamePrefixFeaturesOutMixin, Embedder):
 
     _packages = ("torch", "torch_geometric")
 
-    def __init__(
-        self,
-        module: Any,
-        epochs: int = 200,
-        learning_rate: float = 0.01,
-        patience: int | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.module = module
-        self.epochs = epochs
-        self.learning_rate = learning_rate
-        self.patience = patience
-        self.random_state = random_state
+    module: Any
+    epochs: int = 200
+    learning_rate: float = 0.01
+    patience: int | None = None
+    random_state: Any = None
 
     def _check_parameters(self) -> None:
         check_number(self, "epochs", low=0, whole=True)

@@ -7,7 +7,7 @@ from torch import Tensor
 from torch_geometric.nn import Linear
 from torch_geometric.utils import scatter, softmax
 
-from reproduction.networks.graphs import InputLinear, Network, drop, graph_of
+from reproduction.networks.graphs import InputLinear, Network, count, drop, graph_of, rate
 
 
 class GatedAttention(torch.nn.Module):
@@ -53,25 +53,21 @@ class GaAN(Network):
 
     estimator: ClassVar[dict[str, Any]] = {"weight_decay": 0.0}
 
-    def __init__(
-        self,
-        n_features: int,
-        n_classes: int,
-        *,
-        hidden: int = 64,
-        depth: int = 2,
-        heads: int = 4,
-        head_width: int = 8,
-        dropout: float = 0.1,
-    ) -> None:
-        super().__init__()
-        self.set_counts(hidden=hidden, depth=depth, heads=heads, head_width=head_width)
-        self.set_rates(dropout=dropout)
-        self.entrance = InputLinear(n_features, hidden)
+    hidden = count(64)
+    depth = count(2)
+    heads = count(4)
+    head_width = count(8)
+    dropout = rate(0.1)
+
+    def add_layers(self, n_features: int, n_classes: int) -> None:
+        self.entrance = InputLinear(n_features, self.hidden)
         self.convs = torch.nn.ModuleList(
-            GatedAttention(hidden, hidden, heads, head_width, head_width, hidden) for _ in range(depth)
+            GatedAttention(
+                self.hidden, self.hidden, self.heads, self.head_width, self.head_width, self.hidden
+            )
+            for _ in range(self.depth)
         )
-        self.exit = Linear(hidden, n_classes)
+        self.exit = Linear(self.hidden, n_classes)
 
     def forward(self, x: Tensor, edge_index: Tensor) -> Tensor:
         U = self.entrance(drop(x, self.dropout, self.training))
@@ -96,26 +92,21 @@ class OrderedGNN(Network):
 
     estimator: ClassVar[dict[str, Any]] = {"epochs": 300, "learning_rate": 2e-3, "weight_decay": 5e-3}
 
-    def __init__(
-        self,
-        n_features: int,
-        n_classes: int,
-        *,
-        hidden: int = 64,
-        depth: int = 8,
-        chunk: int = 4,
-        dropout: float = 0.5,
-        layer_dropout: float = 0.3,
-    ) -> None:
-        super().__init__()
-        self.set_counts(hidden=hidden, depth=depth, chunk=chunk)
-        self.set_rates(dropout=dropout, layer_dropout=layer_dropout)
-        if hidden % chunk:
-            raise ValueError(f"OrderedGNN: hidden must be a multiple of chunk, not {hidden} of {chunk}.")
-        self.entrance = InputLinear(n_features, hidden)
-        self.gate = Linear(2 * hidden, hidden // chunk)
-        self.norms = torch.nn.ModuleList(torch.nn.LayerNorm(hidden) for _ in range(depth + 1))
-        self.exit = Linear(hidden, n_classes)
+    hidden = count(64)
+    depth = count(8)
+    chunk = count(4)
+    dropout = rate(0.5)
+    layer_dropout = rate(0.3)
+
+    def add_layers(self, n_features: int, n_classes: int) -> None:
+        if self.hidden % self.chunk:
+            raise ValueError(
+                f"OrderedGNN: hidden must be a multiple of chunk, not {self.hidden} of {self.chunk}."
+            )
+        self.entrance = InputLinear(n_features, self.hidden)
+        self.gate = Linear(2 * self.hidden, self.hidden // self.chunk)
+        self.norms = torch.nn.ModuleList(torch.nn.LayerNorm(self.hidden) for _ in range(self.depth + 1))
+        self.exit = Linear(self.hidden, n_classes)
 
     def forward(self, x: Tensor, edge_index: Tensor, edge_weight: Tensor | None = None) -> Tensor:
         first, *others = self.norms

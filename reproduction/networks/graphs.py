@@ -5,8 +5,11 @@ several times as fast as gathering a row for each link, and dropout on dense fea
 epoch on zeros. So both are sparse matrices here, cached as long as their tensor lives.
 """
 
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from functools import cached_property
 from hashlib import blake2b
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -26,35 +29,72 @@ _MATRICES: Any = WeakTensorKeyDictionary()
 _BELOW_ONE = float(np.nextafter(1.0, 0.0))
 
 
+@dataclass(frozen=True)
+class Parameter:
+    """A parameter of a network: its default, and the bounds that are checked; any value if there are none."""
+
+    default: Any
+    bounds: dict[str, Any] | None = None
+
+
+def count(default: int) -> Any:
+    """Declare a parameter that is a positive integer."""
+    return Parameter(default, {"low": 1, "whole": True})
+
+
+def rate(default: float) -> Any:
+    """Declare a parameter in [0, 1)."""
+    return Parameter(default, {"low": 0.0, "high": _BELOW_ONE})
+
+
+def number(default: float, low: float = 0.0, high: float = np.inf) -> Any:
+    """Declare a parameter between two bounds."""
+    return Parameter(default, {"low": low, "high": high})
+
+
+def choice(default: Any) -> Any:
+    """Declare a parameter that the network itself checks, if at all."""
+    return Parameter(default)
+
+
 class Network(torch.nn.Module):
     """A network with PyG's ``forward(x, edge_index)`` for dense or sparse features, and checked parameters.
 
+    A subclass declares its parameters as class attributes, and makes its layers in ``add_layers``, which
+    takes the number of features and, if it is supervised, of classes.
     ``estimator`` has the parameters of its training that differ from the defaults.
     """
 
     accepts_sparse = True
     estimator: ClassVar[dict[str, Any]] = {}
+    declared: ClassVar[dict[str, Parameter]] = {}
 
     if TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> Any: ...
 
-    def set_counts(self, **values: int) -> None:
-        """Set parameters that are positive integers."""
-        self._set(values, low=1, whole=True)
+    def __init_subclass__(cls) -> None:
+        own = {name: value for name, value in vars(cls).items() if isinstance(value, Parameter)}
+        cls.declared = cls.declared | own
 
-    def set_rates(self, **values: float) -> None:
-        """Set parameters in [0, 1)."""
-        self._set(values, low=0.0, high=_BELOW_ONE)
+    def __init__(self, *widths: int, **params: Any) -> None:
+        super().__init__()
+        for name in params:
+            if name not in self.declared:
+                raise TypeError(f"{type(self).__name__} has no parameter {name!r}.")
+        for name, parameter in self.declared.items():
+            setattr(self, name, params.get(name, parameter.default))
+            if parameter.bounds is not None:
+                check_number(self, name, **parameter.bounds)
+        self.add_layers(*widths)
 
-    def set_numbers(self, low: float = 0.0, high: float = np.inf, **values: float) -> None:
-        """Set parameters between two bounds."""
-        self._set(values, low=low, high=high)
-
-    def _set(self, values: dict[str, Any], **bounds: Any) -> None:
-        for name, value in values.items():
-            setattr(self, name, value)
-            check_number(self, name, **bounds)
+    def groups(
+        self, decayed: Iterable[Tensor], weight_decay: float, rest: Mapping[str, float] = MappingProxyType({})
+    ) -> list[dict[str, Any]]:
+        """Return groups for an optimizer: weights with weight decay, and all others with other settings."""
+        first = list(decayed)
+        others = [weight for weight in self.parameters() if not any(weight is one for one in first)]
+        return [{"params": first, "weight_decay": weight_decay}, {"params": others, **rest}]
 
 
 class Graph:

@@ -13,9 +13,12 @@ from reproduction.networks.graphs import (
     GraphConvolution,
     InputLinear,
     Network,
+    count,
     drop,
     graph_of,
     is_sparse,
+    number,
+    rate,
     with_values,
 )
 
@@ -31,15 +34,14 @@ class NGCN(Network):
 
     estimator: ClassVar[dict[str, Any]] = {"weight_decay": 1e-3, "epochs": 300}
 
-    def __init__(
-        self, n_features: int, n_classes: int, *, hidden: int = 16, depth: int = 6, dropout: float = 0.5
-    ) -> None:
-        super().__init__()
-        self.set_counts(hidden=hidden, depth=depth)
-        self.set_rates(dropout=dropout)
-        self.first = torch.nn.ModuleList(InputLinear(n_features, hidden) for _ in range(depth))
-        self.second = torch.nn.ModuleList(Linear(hidden, n_classes) for _ in range(depth))
-        self.exit = Linear(depth * n_classes, n_classes)
+    hidden = count(16)
+    depth = count(6)
+    dropout = rate(0.5)
+
+    def add_layers(self, n_features: int, n_classes: int) -> None:
+        self.first = torch.nn.ModuleList(InputLinear(n_features, self.hidden) for _ in range(self.depth))
+        self.second = torch.nn.ModuleList(Linear(self.hidden, n_classes) for _ in range(self.depth))
+        self.exit = Linear(self.depth * n_classes, n_classes)
 
     def forward(self, x: Tensor, edge_index: Tensor, edge_weight: Tensor | None = None) -> Tensor:
         x = drop(x, self.dropout, self.training)
@@ -66,15 +68,14 @@ class L2GCN(Network):
     the next; here all layers are trained in parallel. The last classifier makes the predictions.
     """
 
-    def __init__(
-        self, n_features: int, n_classes: int, *, hidden: int = 16, depth: int = 2, dropout: float = 0.5
-    ) -> None:
-        super().__init__()
-        self.set_counts(hidden=hidden, depth=depth)
-        self.set_rates(dropout=dropout)
-        widths = [n_features, *[hidden] * depth]
+    hidden = count(16)
+    depth = count(2)
+    dropout = rate(0.5)
+
+    def add_layers(self, n_features: int, n_classes: int) -> None:
+        widths = [n_features, *[self.hidden] * self.depth]
         self.convs = torch.nn.ModuleList(GraphConvolution(a, b) for a, b in pairwise(widths))
-        self.heads = torch.nn.ModuleList(Linear(hidden, n_classes) for _ in range(depth))
+        self.heads = torch.nn.ModuleList(Linear(self.hidden, n_classes) for _ in range(self.depth))
 
     def scores(self, x: Tensor, edge_index: Tensor, edge_weight: Tensor | None = None) -> list[Tensor]:
         """Return the class scores of each layer's classifier."""
@@ -112,26 +113,18 @@ class ACMP(Network):
 
     estimator: ClassVar[dict[str, Any]] = {"epochs": 300, "learning_rate": 0.02, "weight_decay": 1e-2}
 
-    def __init__(
-        self,
-        n_features: int,
-        n_classes: int,
-        *,
-        hidden: int = 64,
-        depth: int = 8,
-        beta: float = 0.0,
-        step: float = 1.0,
-        dropout: float = 0.7,
-    ) -> None:
-        super().__init__()
-        self.set_counts(hidden=hidden, depth=depth)
-        self.set_rates(dropout=dropout)
-        self.set_numbers(beta=beta, step=step)
-        self.entrance = InputLinear(n_features, hidden)
-        self.attraction = torch.nn.Parameter(torch.zeros(hidden))
+    hidden = count(64)
+    depth = count(8)
+    beta = number(0.0)
+    step = number(1.0)
+    dropout = rate(0.7)
+
+    def add_layers(self, n_features: int, n_classes: int) -> None:
+        self.entrance = InputLinear(n_features, self.hidden)
+        self.attraction = torch.nn.Parameter(torch.zeros(self.hidden))
         # the double well has almost no effect at first
-        self.well = torch.nn.Parameter(torch.full((hidden,), -10.0))
-        self.exit = Linear(hidden, n_classes)
+        self.well = torch.nn.Parameter(torch.full((self.hidden,), -10.0))
+        self.exit = Linear(self.hidden, n_classes)
 
     def forward(self, x: Tensor, edge_index: Tensor, edge_weight: Tensor | None = None) -> Tensor:
         U = self.entrance(drop(_peaks_at_one(x), self.dropout, self.training))

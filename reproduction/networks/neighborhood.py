@@ -9,7 +9,17 @@ from scipy.sparse import csr_array
 from torch import Tensor
 from torch_geometric.nn import GATConv
 
-from reproduction.networks.graphs import Graph, InputLinear, Network, drop, graph_of, times
+from reproduction.networks.graphs import (
+    Graph,
+    InputLinear,
+    Network,
+    choice,
+    count,
+    drop,
+    graph_of,
+    rate,
+    times,
+)
 
 AGGREGATORS = ("mean", "gcn", "lstm")
 # neighbours that an LSTM reads; the publication uses 25 and 10
@@ -36,24 +46,19 @@ class GAT(Network):
 
     estimator: ClassVar[dict[str, Any]] = {"learning_rate": 0.005, "epochs": 300}
 
-    def __init__(
-        self,
-        n_features: int,
-        n_classes: int,
-        *,
-        hidden: int = 8,
-        depth: int = 2,
-        heads: int = 8,
-        out_heads: int = 1,
-        dropout: float = 0.6,
-    ) -> None:
-        super().__init__()
-        self.set_counts(hidden=hidden, depth=depth, heads=heads, out_heads=out_heads)
-        self.set_rates(dropout=dropout)
-        widths = [n_features, *[hidden * heads] * (depth - 1)]
-        convs = [Attention(width, hidden, heads, dropout, concat=True) for width in widths[:-1]]
+    hidden = count(8)
+    depth = count(2)
+    heads = count(8)
+    out_heads = count(1)
+    dropout = rate(0.6)
+
+    def add_layers(self, n_features: int, n_classes: int) -> None:
+        widths = [n_features, *[self.hidden * self.heads] * (self.depth - 1)]
+        convs = [
+            Attention(width, self.hidden, self.heads, self.dropout, concat=True) for width in widths[:-1]
+        ]
         self.convs = torch.nn.ModuleList(
-            [*convs, Attention(widths[-1], n_classes, out_heads, dropout, concat=False)]
+            [*convs, Attention(widths[-1], n_classes, self.out_heads, self.dropout, concat=False)]
         )
 
     def forward(self, x: Tensor, edge_index: Tensor) -> Tensor:
@@ -109,25 +114,18 @@ class GraphSAGE(Network):
     neighbours of each node in random order.
     """
 
-    def __init__(
-        self,
-        n_features: int,
-        n_classes: int,
-        *,
-        hidden: int = 64,
-        depth: int = 2,
-        aggregator: str = "mean",
-        dropout: float = 0.5,
-    ) -> None:
-        super().__init__()
-        self.set_counts(hidden=hidden, depth=depth)
-        self.set_rates(dropout=dropout)
-        if aggregator not in AGGREGATORS:
+    hidden = count(64)
+    depth = count(2)
+    aggregator = choice("mean")
+    dropout = rate(0.5)
+
+    def add_layers(self, n_features: int, n_classes: int) -> None:
+        if self.aggregator not in AGGREGATORS:
             raise ValueError(
-                f"GraphSAGE: aggregator must be one of {', '.join(AGGREGATORS)}, not {aggregator!r}."
+                f"GraphSAGE: aggregator must be one of {', '.join(AGGREGATORS)}, not {self.aggregator!r}."
             )
-        widths = [n_features, *[hidden] * (depth - 1), n_classes]
-        self.convs = torch.nn.ModuleList(Aggregation(a, b, aggregator) for a, b in pairwise(widths))
+        widths = [n_features, *[self.hidden] * (self.depth - 1), n_classes]
+        self.convs = torch.nn.ModuleList(Aggregation(a, b, self.aggregator) for a, b in pairwise(widths))
 
     def forward(self, x: Tensor, edge_index: Tensor, edge_weight: Tensor | None = None) -> Tensor:
         for k, conv in enumerate(self.convs):

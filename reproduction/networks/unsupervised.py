@@ -20,6 +20,8 @@ from gssl.graph import sample_negatives
 from reproduction.networks.graphs import (
     GraphConvolution,
     Network,
+    choice,
+    count,
     drop_links,
     graph_of,
     is_sparse,
@@ -45,11 +47,11 @@ class DGI(Network):
 
     estimator: ClassVar[dict[str, Any]] = {"epochs": 500, "learning_rate": 0.001, "patience": 20}
 
-    def __init__(self, n_features: int, *, dimensions: int = 512) -> None:
-        super().__init__()
-        self.set_counts(dimensions=dimensions)
-        encoder = _Encoder([n_features, dimensions], norm=torch.nn.Identity)
-        self.infomax = pyg.DeepGraphInfomax(dimensions, encoder, _summary, _corruption)
+    dimensions = count(512)
+
+    def add_layers(self, n_features: int) -> None:
+        encoder = _Encoder([n_features, self.dimensions], norm=torch.nn.Identity)
+        self.infomax = pyg.DeepGraphInfomax(self.dimensions, encoder, _summary, _corruption)
 
     def embed(self, x: Tensor, edge_index: Tensor, edge_weight: Tensor | None = None) -> Tensor:
         return self.infomax.encoder(x, edge_index, edge_weight)
@@ -86,32 +88,26 @@ class BGRL(Network):
 
     estimator: ClassVar[dict[str, Any]] = {"epochs": 30, "learning_rate": 0.0005, "patience": None}
 
-    def __init__(
-        self,
-        n_features: int,
-        *,
-        dimensions: int = 1024,
-        hidden: int = 2048,
-        drop_edges: tuple[float, float] = (0.4, 0.4),
-        drop_features: tuple[float, float] = (0.4, 0.1),
-    ) -> None:
-        super().__init__()
-        self.set_counts(dimensions=dimensions, hidden=hidden)
-        self.drop_edges, self.drop_features = drop_edges, drop_features
-        for name, rates in (("drop_edges", drop_edges), ("drop_features", drop_features)):
+    dimensions = count(1024)
+    hidden = count(2048)
+    drop_edges = choice((0.4, 0.4))
+    drop_features = choice((0.4, 0.1))
+
+    def add_layers(self, n_features: int) -> None:
+        for name, rates in (("drop_edges", self.drop_edges), ("drop_features", self.drop_features)):
             if not (isinstance(rates, tuple | list) and len(rates) == 2 and all(0 <= r < 1 for r in rates)):
                 raise ValueError(f"BGRL: {name} must be two numbers from 0 to below 1, not {rates!r}.")
         # every batch is the whole graph, so the most recent statistics are the best
         norm = partial(torch.nn.BatchNorm1d, momentum=0.99)
-        self.encoder = _Encoder([n_features, hidden, dimensions], norm)
+        self.encoder = _Encoder([n_features, self.hidden, self.dimensions], norm)
         for conv in self.encoder.convs:
             # batch norm cancels a bias, whose gradient would be rounding error
             conv.register_parameter("bias", None)
         self.target = deepcopy(self.encoder).requires_grad_(False)
         self.predictor = torch.nn.Sequential(
-            torch.nn.Linear(dimensions, _PREDICTOR),
+            torch.nn.Linear(self.dimensions, _PREDICTOR),
             torch.nn.PReLU(),
-            torch.nn.Linear(_PREDICTOR, dimensions),
+            torch.nn.Linear(_PREDICTOR, self.dimensions),
         )
 
     def embed(self, x: Tensor, edge_index: Tensor, edge_weight: Tensor | None = None) -> Tensor:
@@ -203,11 +199,12 @@ class GAE(Network):
 
     estimator: ClassVar[dict[str, Any]] = {"epochs": 200, "learning_rate": 0.01, "patience": None}
 
-    def __init__(self, n_features: int, *, dimensions: int = 16, hidden: int = 32) -> None:
-        super().__init__()
-        self.set_counts(dimensions=dimensions, hidden=hidden)
-        self.first = GraphConvolution(n_features, hidden)
-        self.second = GraphConvolution(hidden, dimensions)
+    dimensions = count(16)
+    hidden = count(32)
+
+    def add_layers(self, n_features: int) -> None:
+        self.first = GraphConvolution(n_features, self.hidden)
+        self.second = GraphConvolution(self.hidden, self.dimensions)
 
     def embed(self, x: Tensor, edge_index: Tensor, edge_weight: Tensor | None = None) -> Tensor:
         H = self.first(x, edge_index, edge_weight).relu()
@@ -234,9 +231,9 @@ class VGAE(GAE):
     U and S share their first layer.
     """
 
-    def __init__(self, n_features: int, *, dimensions: int = 16, hidden: int = 32) -> None:
-        super().__init__(n_features, dimensions=dimensions, hidden=hidden)
-        self.deviation = GraphConvolution(hidden, dimensions)
+    def add_layers(self, n_features: int) -> None:
+        super().add_layers(n_features)
+        self.deviation = GraphConvolution(self.hidden, self.dimensions)
 
     def loss(self, x: Tensor, edge_index: Tensor, edge_weight: Tensor | None = None) -> Tensor:
         graph = (edge_index, edge_weight)

@@ -1,5 +1,6 @@
 """VERSE: versatile graph embeddings from similarities (Tsitsulin et al., 2018)."""
 
+from dataclasses import dataclass
 from math import log
 from typing import Any
 
@@ -19,6 +20,7 @@ from reproduction.walks import Transitions, random_walks, transitions
 _LONGEST = 64
 
 
+@dataclass(eq=False, repr=False)
 class VERSE(TransductiveEmbedder):
     r"""Embed nodes so that inner products of embeddings predict how often walks lead from one to the other.
 
@@ -35,23 +37,13 @@ class VERSE(TransductiveEmbedder):
 
     _packages = ("torch",)
 
-    def __init__(
-        self,
-        dimensions: int = 128,
-        alpha: float = 0.85,
-        negative: int = 3,
-        walks_per_node: int = 4,
-        epochs: int = 500,
-        learning_rate: float = 0.03,
-        random_state: Any = None,
-    ) -> None:
-        self.dimensions = dimensions
-        self.alpha = alpha
-        self.negative = negative
-        self.walks_per_node = walks_per_node
-        self.epochs = epochs
-        self.learning_rate = learning_rate
-        self.random_state = random_state
+    dimensions: int = 128
+    alpha: float = 0.85
+    negative: int = 3
+    walks_per_node: int = 4
+    epochs: int = 500
+    learning_rate: float = 0.03
+    random_state: Any = None
 
     def _check_parameters(self) -> None:
         for name in ("dimensions", "negative", "walks_per_node", "epochs"):

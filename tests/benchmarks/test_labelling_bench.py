@@ -1,7 +1,7 @@
 import numpy as np
 
 import gssl
-from benchmarks import labelling
+from benchmarks.rows import labelling
 from gssl.io import Problem
 from gssl.label.session import Session
 

@@ -1,15 +1,14 @@
 """Plans agree with numbers computed by hand, with the slabs of runs, and with measured memory."""
 
 import itertools
-import subprocess
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
 import gssl
+from benchmarks.rows import plans
 from gssl.io.edge_tables import EdgeFacts
 from gssl.io.graph_store import open_graph_store, write_manifest
 from gssl.scale import slabs
@@ -17,7 +16,6 @@ from gssl.scale.estimate import METHODS, PROCESS, Job, estimate, layouts, measur
 from gssl.scale.memory import graph_bytes
 
 PAPERS = {"nodes": 111_000_000, "edges": 1_600_000_000, "features": 128, "depth": 16}
-ROOT = Path(__file__).parents[2]
 
 
 def test_a_plan_counted_by_hand():
@@ -203,10 +201,6 @@ def test_the_time_is_that_of_one_slab_times_the_number_of_passes(tmp_path, monke
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="memory is read from /proc")
 @pytest.mark.slow
 def test_memory_within_30_percent_of_runs():
-    """Check two methods; ``python -m benchmarks.plan_check`` runs all methods at three sizes."""
-    command = [sys.executable, "-m", "benchmarks.plan_check", "--quick"]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
-    rows = [line.split(" | ") for line in done.stdout.splitlines()[2:]]
-    assert [row[3] for row in rows] == ["GGCM", "OGC"]
-    assert all(1 / 1.3 < float(row[7]) < 1.3 for row in rows)
+    """Check two methods; ``python -m benchmarks --only plan`` runs all methods at three sizes."""
+    for row in plans.rows(quick=True):
+        assert row.status(row.measure()) == "reached"

@@ -1,22 +1,23 @@
-"""``python -m benchmarks.limits``: time and memory at sizes and shapes that few people have.
+"""Time at sizes and shapes that few people have, each fit in a process of its own.
 
-Each fit runs in a process of its own. A fit that is refused counts with its sentence.
+A fit that is refused has failed, and its sentence is the note.
 """
 
 import resource
-import subprocess
-import sys
 import time
-import warnings
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
-import click
 import numpy as np
 from scipy.sparse import csr_array, diags_array, random_array
 
 import gssl
+from benchmarks.child import in_child
+from benchmarks.row import Measured, Row
 
+# seconds of CPU time; a fit is stopped after so many by the clock
+_MOST = 900
 Problem = tuple[Any, np.ndarray, csr_array]
 METHODS: dict[str, Callable[[], Any]] = {
     "AutoClassifier": gssl.AutoClassifier,
@@ -24,6 +25,30 @@ METHODS: dict[str, Callable[[], Any]] = {
     "LabelPropagation": gssl.LabelPropagation,
     "OGC": lambda: gssl.OGC(random_state=0),
 }
+
+
+def rows(*, quick: bool) -> list[Row]:
+    """Return a row for each case and method."""
+    return [
+        Row(
+            f"limits-{case}-{method.split()[0].lower()}",
+            f"{method}: {what}",
+            partial(_measure, case, method),
+            rival="a quarter of an hour",
+            unit="s",
+            at_most=_MOST,
+            limit="compilation is included",
+            long=True,
+        )
+        for case, (what, _) in CASES.items()
+        for method in METHODS
+    ]
+
+
+def _measure(case: str, method: str) -> Measured:
+    seconds, before, peak = map(float, in_child("case", case, method, timeout=_MOST).split())
+    memory = f"{peak / 1e9:.1f} GB, {before / 1e9:.1f} GB before the fit"
+    return Measured((seconds,), f"{seconds:.1f} s", note=memory)
 
 
 def ring(n: int, degree: int) -> csr_array:
@@ -82,43 +107,11 @@ CASES: dict[str, tuple[str, Callable[[], Problem]]] = {
 }
 
 
-def fit(case: str, method: str) -> str:
-    """Return time and memory of one fit as text."""
+def fit(case: str, method: str) -> None:
+    """Print CPU seconds of one fit, and resident memory before it and at its peak, in bytes."""
     X, y, A = CASES[case][1]()
     # in kB on Linux
     before, start = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, time.process_time()
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            METHODS[method]().fit(X, y, adjacency=A)
-    except (ValueError, MemoryError) as error:
-        return f"refused: {error}"
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return f"{time.process_time() - start:.1f} s, {peak / 1e6:.1f} GB ({before / 1e6:.1f} GB before)"
-
-
-@click.command()
-@click.option("--only", help="Cases, separated by commas.")
-@click.option("--limit", default=900, show_default=True, help="Seconds after which a fit is stopped.")
-@click.option("--child", nargs=2, hidden=True)
-def main(only: str | None, limit: int, child: tuple[str, str] | None) -> None:
-    """Fit every method to every case, and print CPU seconds with compilation and peak memory."""
-    if child:
-        click.echo(fit(*child))
-        return
-    click.echo(f"| case | {' | '.join(METHODS)} |\n|{'---|' * (len(METHODS) + 1)}")
-    for case in only.split(",") if only else CASES:
-        cells = []
-        for method in METHODS:
-            command = [sys.executable, "-m", "benchmarks.limits", "--child", case, method]
-            try:
-                done = subprocess.run(command, capture_output=True, text=True, timeout=limit)
-                killed = f"failed: {(done.stderr.strip().splitlines() or ['killed'])[-1]}"
-                cells.append(done.stdout.strip() if done.returncode == 0 else killed)
-            except subprocess.TimeoutExpired:
-                cells.append(f"more than {limit} s")
-        click.echo(f"| {CASES[case][0]} | {' | '.join(cells)} |")
-
-
-if __name__ == "__main__":
-    main(prog_name="python -m benchmarks.limits")
+    METHODS[method]().fit(X, y, adjacency=A)
+    seconds = time.process_time() - start
+    print(seconds, 1024 * before, 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)  # noqa: T201

@@ -1,25 +1,24 @@
-"""Accuracy and latency of the labelling page: ``python -m benchmarks.labelling accuracy|latency``.
+"""What suggestions of the labelling page are worth, and how quick the page answers.
 
-``accuracy`` simulates a user who labels correctly, in suggested and in random order, by the page's session.
-``latency`` presses keys in headless Chromium and measures the time from the key to the painted response.
+Accuracy is that of a simulated user who labels correctly, in suggested and in random order, by the page's
+session. Latency is from a key to the painted response in headless Chromium.
 """
 
-import json
 import multiprocessing
 import shutil
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Any
 
-import click
 import numpy as np
 
 import gssl
 from benchmarks.accuracy.worth import labels_needed
+from benchmarks.row import Measured, Row
 from gssl.datasets import make_block_graph
 from gssl.io import Problem
 from gssl.label.background import BackgroundFit
@@ -27,7 +26,17 @@ from gssl.label.journal import Journal
 from gssl.label.server import LabelServer, frame
 from gssl.label.session import Session
 
-GRAPHS = ("cora_ml", "amazon_photo", "dblp", "coauthor_cs", "actor")
+GRAPHS = (
+    "cora_ml",
+    "amazon_photo",
+    "dblp",
+    "coauthor_cs",
+    "actor",
+    "planetoid/citeseer",
+    "chameleon_filtered",
+    "amazon_computers",
+)
+_KEYS = 60
 # numbers of labels at which accuracy is measured
 BUDGETS = (10, 15, 20, 30, 40, 60, 80, 120, 160)
 SEEDS = 3
@@ -80,40 +89,64 @@ def simulate(session: Session, truth: list[str], order: str, seed: int) -> Itera
         yield Point(budget, accuracy(session, truth), np.nan if estimate is None else estimate["share"], hits)
 
 
-def run_accuracy(graphs: Sequence[str] = GRAPHS) -> dict[str, Any]:
-    """Compare both orders on all graphs, and estimates with the true accuracy."""
-    results: dict[str, Any] = {}
-    for name in graphs:
-        problem, truth = load_problem(name)
-        session = Session(problem, layout=False)
-        orders = ("suggested", "random")
-        runs = {
-            order: [list(simulate(session, truth, order, seed)) for seed in range(SEEDS)] for order in orders
-        }
-        means = {
-            order: np.mean([[point.accuracy for point in run] for run in runs[order]], axis=0)
-            for order in orders
-        }
-        goal = SHARE * max(mean[-1] for mean in means.values())
-        judged = {
-            order: [point for run in runs[order] for point in run if point.budget >= JUDGED]
-            for order in orders
-        }
-        results[name] = {
-            "accuracy": {order: mean.round(4).tolist() for order, mean in means.items()},
-            "needed": {
-                order: labels_needed(dict(zip(BUDGETS, mean, strict=True)), goal)
-                for order, mean in means.items()
-            },
-            "estimate_off": {o: _mean([abs(p.estimate - p.accuracy) for p in judged[o]]) for o in orders},
-            "share_off": {o: _mean([abs(p.share - p.accuracy) for p in judged[o]]) for o in orders},
-        }
-        click.echo(json.dumps({name: results[name]}))
-    return results
+def rows(*, quick: bool) -> list[Row]:
+    """Return a row for each graph, and one for each size of problem."""
+    worth = [
+        Row(
+            f"labelling-{name.rpartition('/')[2]}",
+            f"labels for {SHARE:.0%} of the best accuracy, in suggested order, {name}",
+            partial(_worth, name),
+            rival="random order",
+            at_least=1.0,
+            limit="uncertainty is noise where neither features nor links say much",
+            long=True,
+        )
+        for name in GRAPHS
+    ]
+    latency = [
+        Row(
+            f"latency-{n}",
+            f"95th percentile from a key to the painted answer, {n:,} nodes × 500, {_KEYS} keys",
+            partial(_latency, n),
+            rival="what feels immediate: 100 ms",
+            unit="ms",
+            at_most=100.0,
+            limit="all nodes are classified again",
+            long=True,
+        )
+        for n in (20_000, 118_000)
+    ]
+    return [*worth, *latency]
 
 
-def _mean(values: list[float]) -> float:
-    return round(float(np.mean(values)), 4)
+def _worth(name: str) -> Measured:
+    problem, truth = load_problem(name)
+    session = Session(problem, layout=False)
+    runs = {
+        order: [list(simulate(session, truth, order, seed)) for seed in range(SEEDS)]
+        for order in ("suggested", "random")
+    }
+    means = {
+        order: np.mean([[point.accuracy for point in run] for run in each], axis=0)
+        for order, each in runs.items()
+    }
+    goal = SHARE * max(mean[-1] for mean in means.values())
+    needed = {
+        order: labels_needed(dict(zip(BUDGETS, mean, strict=True)), goal) for order, mean in means.items()
+    }
+    notes = [f"accuracy with {', '.join(map(str, BUDGETS))} labels"]
+    for order, mean in means.items():
+        judged = [point for run in runs[order] for point in run if point.budget >= JUDGED]
+        off = np.mean([abs(point.estimate - point.accuracy) for point in judged])
+        share_off = np.mean([abs(point.share - point.accuracy) for point in judged])
+        notes.append(
+            f"{order}: {', '.join(f'{100 * each:.1f}' for each in mean)} (the estimate is off by "
+            f"{100 * off:.1f}, the share of held-out labels by {100 * share_off:.1f})"
+        )
+    ratio = 0.0 if np.isinf(needed["suggested"]) else needed["random"] / needed["suggested"]
+    return Measured(
+        (ratio,), *(f"{needed[order]:.0f} labels" for order in ("suggested", "random")), "; ".join(notes)
+    )
 
 
 def synthetic(n: int, d: int, n_classes: int) -> tuple[Problem, list[str]]:
@@ -199,35 +232,17 @@ def browser_times(url: str, n_actions: int) -> dict[str, float]:
     }
 
 
-def run_latency(n_actions: int) -> dict[str, Any]:
-    """Measure two problem sizes, with the server in a separate process."""
-    results: dict[str, Any] = {}
+def _latency(n: int) -> Measured:
+    """Measure with the server in a separate process."""
     spawn = multiprocessing.get_context("spawn")
-    for n, d in ((20_000, 500), (118_000, 500)):
-        ours, theirs = spawn.Pipe()
-        # not a daemon, because it starts a process for AutoClassifier
-        process = spawn.Process(target=serve, args=(theirs, n, d, n_actions))
-        process.start()
-        times, url = ours.recv()
-        times |= browser_times(url, n_actions)
-        ours.send(None)
-        results[f"{n} x {d}"] = times | {"refits": ours.recv()}
-        process.join()
-        click.echo(json.dumps({f"{n} x {d}": results[f"{n} x {d}"]}))
-    return results
-
-
-@click.command(context_settings={"help_option_names": ["-h", "--help"]})
-@click.argument("what", type=click.Choice(["accuracy", "latency"]))
-@click.option("--actions", type=click.IntRange(min=1), default=60, show_default=True, help="Keys to press.")
-@click.option("--graphs", default=",".join(GRAPHS), show_default=True, help="Graphs of accuracy.")
-def main(what: str, actions: int, graphs: str) -> None:
-    """Measure what suggestions are worth, or how quick the page answers."""
-    if what == "accuracy":
-        run_accuracy(graphs.split(","))
-    else:
-        run_latency(actions)
-
-
-if __name__ == "__main__":
-    main(prog_name="python -m benchmarks.labelling")
+    ours, theirs = spawn.Pipe()
+    # not a daemon, because it starts a process for AutoClassifier
+    process = spawn.Process(target=serve, args=(theirs, n, 500, _KEYS))
+    process.start()
+    times, url = ours.recv()
+    times |= browser_times(url, _KEYS)
+    ours.send(None)
+    times["refits"] = ours.recv()
+    process.join()
+    note = ", ".join(f"{name} {value:.3g}" for name, value in times.items())
+    return Measured((times["painted_p95"],), f"{times['painted_p95']:.0f} ms", note=note)

@@ -1,22 +1,24 @@
-"""``python -m benchmarks.whole_run``: a large graph from its table to predictions, beside what a plan says.
+"""A large graph from its table to predictions, by the commands that a user would run.
 
-Links are drawn at random, most of them within a class; features are the means of the classes and noise. Every
-step is a command of its own, whose time and peak memory are printed. All files are in a temporary folder.
+Links are drawn at random, most of them within a class; features are the means of the classes and noise. All
+files are in a temporary folder.
 """
 
-# ruff: noqa: T201 - a command prints
-import argparse
 import os
 import subprocess
 import sys
 import time
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-import duckdb
 import numpy as np
 
+from benchmarks.row import Measured, Row
+
+# of graph build and of classify
+_MEMORY = 4
 _CLASSES = 10
 # percentage of links within a class, and of nodes with a label
 _WITHIN, _LABELLED = 70, 1
@@ -33,37 +35,48 @@ class Taken:
     peak: float
     output: str
 
-    def line(self) -> str:
-        """Format it as a row of a Markdown table."""
-        return f"| {self.name} | {self.seconds:,.0f} s | {self.cpu:,.0f} s | {self.peak / 1e9:.2f} GB |"
+    @property
+    def text(self) -> str:
+        """The measurements as text."""
+        return f"{self.name} {self.seconds:,.0f} s, CPU {self.cpu:,.0f} s, {self.peak / 1e9:.2f} GB"
 
 
-def main() -> None:
-    """Read the options, draw a graph, run the commands and print measurements."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.whole_run", description=__doc__)
-    parser.add_argument("--nodes", type=float, default=1e7)
-    parser.add_argument("--edges", type=float, default=1e8)
-    parser.add_argument("--features", type=int, default=64)
-    parser.add_argument("--method", default="sgc")
-    parser.add_argument("--memory", default="4GB", help="of graph build and of classify")
-    options = parser.parse_args()
-    n, m, d = int(options.nodes), int(options.edges), options.features
+def rows(*, quick: bool) -> list[Row]:
+    """Return the peak memory of the whole run beside its budget."""
+    nodes, edges = (10**5, 10**6) if quick else (10**7, 10**8)
+    return [
+        Row(
+            "whole-run",
+            f"`gssl graph build` and `classify --method sgc`, {edges:.0e} links, {nodes:.0e} nodes × 64",
+            partial(_measure, nodes, edges, 64),
+            rival=f"{_MEMORY} GB, the budget of both",
+            unit="budget",
+            at_most=1.0,
+            limit="columns in memory at a time, and the ids",
+            long=True,
+        )
+    ]
+
+
+def _measure(n: int, m: int, d: int) -> Measured:
+    memory = ["--memory", f"{_MEMORY}GB"]
     with TemporaryDirectory(prefix="gssl-whole-") as name:
         folder = Path(name)
         draw_edges(folder / "edges.csv", n, m)
-        print("| step | time | CPU | peak memory |", "|---|---|---|---|", sep="\n", flush=True)
-        build = ["graph", "build", "--edges", "edges.csv", "--out", "graph", "--memory", options.memory]
-        print(gssl(folder, *build).line(), flush=True)
+        build = gssl(folder, "graph", "build", "--edges", "edges.csv", "--out", "graph", *memory)
         (folder / "edges.csv").unlink()
         labels = draw_nodes(folder, d)
-        depth = "2" if options.method == "sgc" else "16"
-        size = {"nodes": len(labels), "edges": m, "features": d, "depth": depth, "classes": _CLASSES}
+        size = {"nodes": len(labels), "edges": m, "features": d, "depth": 2, "classes": _CLASSES}
         sizes = [word for name, value in size.items() for word in (f"--{name}", str(value))]
-        plan = gssl(folder, "plan", *sizes, "--method", options.method, "--memory", options.memory)
-        classify = ["classify", "--graph", "graph", "--features", "features.npy", "--labels", "labels.csv"]
-        classify += ["--method", options.method, "--memory", options.memory, "--out", "p.parquet"]
-        print(gssl(folder, *classify, "--no-calibrate").line())
-        print(f"accuracy {accuracy(folder, labels):.1f} %", "", plan.output, sep="\n")
+        plan = gssl(folder, "plan", *sizes, "--method", "sgc", *memory)
+        files = ["--graph", "graph", "--features", "features.npy", "--labels", "labels.csv"]
+        classify = gssl(
+            folder, "classify", *files, "--method", "sgc", *memory, "--out", "p.parquet", "--no-calibrate"
+        )
+        right = accuracy(folder, labels)
+    peak = max(build.peak, classify.peak)
+    note = f"{build.text}; {classify.text}; accuracy {right:.1f} %; plan: {' '.join(plan.output.split())}"
+    return Measured((peak / (_MEMORY * 1e9),), f"{peak / 1e9:.2f} GB", f"{_MEMORY} GB", note)
 
 
 def gssl(folder: Path, *arguments: str) -> Taken:
@@ -75,13 +88,15 @@ def gssl(folder: Path, *arguments: str) -> Taken:
     output = child.stdout.read()
     _, status, usage = os.wait4(child.pid, 0)
     if status:
-        sys.exit(f"gssl {' '.join(arguments)} failed: {output}")
+        raise RuntimeError(f"gssl {' '.join(arguments)} failed: {output}")
     seconds, cpu = time.perf_counter() - start, usage.ru_utime + usage.ru_stime
     return Taken(f"`gssl {' '.join(arguments[:2])}`", seconds, cpu, 1024 * usage.ru_maxrss, output)
 
 
 def draw_edges(file: Path, n: int, m: int) -> None:
     """Write random links; the class of a node is the last digit of its id."""
+    import duckdb
+
     within = f"u % {_CLASSES} + {_CLASSES} * (random() * {n // _CLASSES - 1})::BIGINT"
     anywhere = f"(random() * {n - 1})::BIGINT"
     drawn = f"SELECT (random() * {n - 1})::BIGINT AS u FROM range({m})"
@@ -91,6 +106,8 @@ def draw_edges(file: Path, n: int, m: int) -> None:
 
 def draw_nodes(folder: Path, d: int) -> np.ndarray:
     """Write features in the order of the store, and some of the labels; return all labels."""
+    import duckdb
+
     ids = duckdb.execute(f"SELECT id::BIGINT AS id FROM '{folder / 'graph' / 'ids.parquet'}'").fetchnumpy()[
         "id"
     ]
@@ -110,12 +127,10 @@ def draw_nodes(folder: Path, d: int) -> np.ndarray:
 
 def accuracy(folder: Path, labels: np.ndarray) -> float:
     """Return the percentage of correct predictions."""
+    import duckdb
+
     query = f"SELECT avg((id::BIGINT % {_CLASSES} = label::BIGINT)::INT) FROM '{folder / 'p.parquet'}'"
     share = duckdb.execute(query).fetchall()[0][0]
     if duckdb.execute(f"SELECT count(*) FROM '{folder / 'p.parquet'}'").fetchall()[0][0] != len(labels):
-        sys.exit("there is not a prediction for every node.")
+        raise ValueError("there is not a prediction for every node.")
     return 100 * float(share)
-
-
-if __name__ == "__main__":
-    main()
