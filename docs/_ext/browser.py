@@ -15,12 +15,11 @@ _ABSENT = (
 
 
 class Shot(NamedTuple):
-    """The size of a window, its colours, and the part of the page to show; None for the first screen."""
+    """The size of a window and its colours; the picture is its first screen."""
 
     width: int
     height: int
     scheme: str = "light"
-    part: str | None = None
 
 
 def chromium() -> str | None:
@@ -49,8 +48,7 @@ def take(address: str, folder: Path, shots: Mapping[str, Shot], program: str, re
             tab.goto(address)
             tab.wait_for_selector(ready)
             tab.wait_for_timeout(500)
-            shown = tab if shot.part is None else tab.locator(shot.part).first
-            shown.screenshot(path=folder / f"{name}.png")
+            tab.screenshot(path=folder / f"{name}.png")
             # what an earlier build without a browser said
             with suppress(FileNotFoundError):
                 (folder / f"{name}.svg").unlink()
