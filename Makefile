@@ -58,7 +58,7 @@ docs: .venv/docs ## the manual, in docs/_build/html/index.html; its pages are ru
 	@echo "The manual: docs/_build/html/index.html"
 
 clean: ## forget the environment and every cache
-	rm -rf docs/_build docs/_static/sample docs/api docs/benchmarks.md docs/gallery docs/sg_execution_times.rst
+	rm -rf docs/_build docs/_static/sample docs/api docs/benchmarks.md docs/gallery docs/tutorials docs/sg_execution_times.rst
 	rm -rf .venv .venv-oldest build dist .coverage* .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
 
 # with LOCKED=1, exactly the files whose hashes are in requirements.lock

@@ -53,8 +53,8 @@ NEEDS = {"plot_gnn": ("torch", "torch_geometric"), "plot_cluster": ("dask", "dis
 absent = [name for name, needs in NEEDS.items() if not all(map(find_spec, needs))]
 
 sphinx_gallery_conf = {
-    "examples_dirs": "../examples",
-    "gallery_dirs": "gallery",
+    "examples_dirs": ["../tutorials", "../examples"],
+    "gallery_dirs": ["tutorials", "gallery"],
     "filename_pattern": r"/plot_",
     "ignore_pattern": "|".join([r"^(?!plot_).*\.py$", *(rf"^{name}\.py$" for name in absent)]),
     "image_scrapers": (save_charts,),
@@ -85,4 +85,4 @@ html_theme_options = {
     "pygments_dark_style": "github-dark",
 }
 copyright = author
-html_sidebars = {"index": [], "theory": []}
+html_sidebars = {"index": [], "how": []}

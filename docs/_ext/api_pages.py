@@ -9,8 +9,64 @@ from typing import Any
 import gssl
 
 SUBPACKAGES: tuple[str, ...] = gssl._SUBPACKAGES
+# the pages of the reference: what a reader wants to do, in the order in which it is met
+TASKS = {
+    "fit": ("Fit a model", "Choose by itself, or one method; embedders, heads and networks."),
+    "files": ("Read and write", "Tables, graphs, datasets and models; predictions as tables."),
+    "trust": (
+        "Trust",
+        "What is right on hidden answers, what the graph adds, calibrated confidences, sets and intervals.",
+    ),
+    "explain": (
+        "Explain and correct",
+        "Why, which answers are doubtful, what to label next; reports and the labelling page.",
+    ),
+    "scale": ("Scale", "Memory, clusters and resumed runs; threads."),
+    "operators": (
+        "Operators and graphs",
+        "The equations of the paper as pure functions, programs, and facts about graphs.",
+    ),
+}
+# the subpackages of each task
+_SUBPACKAGES = {
+    "fit": "methods torch",
+    "files": "io datasets cli",
+    "trust": "evaluation selection",
+    "explain": "report label",
+    "scale": "scale",
+    "operators": "operators graph",
+}
+# names that are for another task than the rest of their subpackage
+_NAMES = {
+    "fit": "AutoClassifier AutoRegressor classifier embedder search leave_one_out Entry Leaderboard",
+    "explain": "audit why suggest suggestions learning_curve LearningCurve Audit NumberAudit SetAudit "
+    "Explanation Explanations NumberExplanation NumberSuggestion SetSuggestion Suggestion Suggestions Voice "
+    "node_map",
+    "scale": "GraphStore build_graph_store open_graph_store get_threads set_threads",
+}
+_TASK_OF_SUBPACKAGE = {name: task for task, names in _SUBPACKAGES.items() for name in names.split()}
+_TASK_OF_NAME = {name: task for task, names in _NAMES.items() for name in names.split()}
 # the order in which a reader meets the kinds of names
-KINDS = ("Classifiers", "Embedders", "Heads", "Functions and others")
+KINDS = ("Classifiers", "Regressors", "Embedders", "Heads", "Functions", "Results and others")
+
+
+def task_of(module: str, name: str) -> str:
+    """Return the task under which a public name stands."""
+    subpackage = module.removeprefix("gssl.")
+    if module == "gssl":
+        subpackage = gssl._NAMES.get(name, "methods")
+    return _TASK_OF_NAME.get(name) or _TASK_OF_SUBPACKAGE[subpackage]
+
+
+def names_by_task() -> dict[str, list[str]]:
+    """Return where the names of each task are documented, those of the package itself first."""
+    places: dict[str, list[str]] = {task: [] for task in TASKS}
+    for module, names in public_names().items():
+        for name in names:
+            place = home(module, name)
+            if place not in places[task_of(module, name)]:
+                places[task_of(module, name)].append(place)
+    return places
 
 
 def public_names() -> dict[str, list[str]]:
@@ -56,24 +112,26 @@ def summary(thing: Any) -> str:
 
 
 def kind(name: str, thing: Any) -> str:
-    """Return the heading under which a name of the package stands."""
+    """Return the heading under which a name stands on the page of its task."""
     if name.endswith("Head"):
         return "Heads"
-    if isclass(thing) and hasattr(thing, "predict_proba"):
-        return "Classifiers"
-    return "Embedders" if isclass(thing) and hasattr(thing, "fit_transform") else "Functions and others"
+    if isclass(thing) and hasattr(thing, "predict"):
+        return "Classifiers" if hasattr(thing, "predict_proba") else "Regressors"
+    if isclass(thing) and hasattr(thing, "fit_transform"):
+        return "Embedders"
+    return "Functions" if isroutine(thing) else "Results and others"
 
 
 def write_pages(folder: Path) -> list[str]:
-    """Write a page for the package's own names, one for each of them, and one for each subpackage."""
+    """Write a page for each task, for each of the package's own names, and for each subpackage."""
     folder.mkdir(parents=True, exist_ok=True)
     names = public_names()
-    pages = {"gssl": _package_page(names["gssl"])}
+    pages = {f"task-{task}": _task_page(task, places) for task, places in names_by_task().items()}
     pages |= {f"gssl.{name}": _own_page(f"gssl.{name}") for name in names["gssl"]}
     pages |= {
         module: _subpackage_page(module, listed) for module, listed in names.items() if module != "gssl"
     }
-    _write(folder / "rooms.txt", "\n".join(_subpackages_table()))
+    _write(folder / "tasks.txt", "\n".join(_tasks_table()))
     for page, text in pages.items():
         _write(folder / f"{page}.rst", text)
     for old in folder.glob("*.rst"):
@@ -95,30 +153,35 @@ def _title(text: str, line: str = "=") -> list[str]:
 def _table(places: list[str]) -> list[str]:
     rows = []
     for place in places:
-        rows += [f"   * - :obj:`~{place}`", f"     - {summary(find(place))}"]
+        # two subpackages may have the same name
+        shown = place if place.count(".") == 1 else place.removeprefix("gssl.")
+        rows += [f"   * - :obj:`{shown} <{place}>`", f"     - {summary(find(place))}"]
     return [".. list-table::", "   :widths: 30 70", "   :class: names", "", *rows, ""]
 
 
-def _subpackages_table() -> list[str]:
-    rows = ["   * - :doc:`gssl </api/names/gssl>`", "     - The estimators, and what is used most."]
+def _tasks_table() -> list[str]:
+    rows, modules = [], []
+    for task, (title, about) in TASKS.items():
+        rows += [f"   * - :doc:`{title} </api/names/task-{task}>`", f"     - {about}"]
     for subpackage in SUBPACKAGES:
         page = f":doc:`gssl.{subpackage} </api/names/gssl.{subpackage}>`"
-        rows += [f"   * - {page}", f"     - {summary(import_module(f'gssl.{subpackage}'))}"]
-    table = [".. list-table::", "   :widths: 25 75", "   :class: names", "", *rows, ""]
-    pages = [
-        f"   /api/names/{page}" for page in ("gssl", *(f"gssl.{subpackage}" for subpackage in SUBPACKAGES))
-    ]
-    return [*table, ".. toctree::", "   :hidden:", "", *pages, ""]
+        modules += [f"   * - {page}", f"     - {summary(import_module(f'gssl.{subpackage}'))}"]
+    pages = [*(f"task-{task}" for task in TASKS), *(f"gssl.{subpackage}" for subpackage in SUBPACKAGES)]
+    toctree = [".. toctree::", "   :hidden:", "", *(f"   /api/names/{page}" for page in pages), ""]
+    head = [".. list-table::", "   :widths: 25 75", "   :class: names", ""]
+    return [*head, *rows, "", *_title("By subpackage", "-"), *head, *modules, "", *toctree]
 
 
-def _package_page(names: list[str]) -> str:
-    lines = _title("gssl: estimators and main functions")
-    lines += ["All of these are ``gssl.<name>``, and load when they are first used.", ""]
+def _task_page(task: str, places: list[str]) -> str:
+    title, about = TASKS[task]
+    lines = [*_title(title), about, ""]
     for heading in KINDS:
-        chosen = [name for name in names if kind(name, find(f"gssl.{name}")) == heading]
-        lines += _title(heading, "-") + _table([f"gssl.{name}" for name in chosen])
-    lines += [".. toctree::", "   :hidden:", "", *(f"   gssl.{name}" for name in names), ""]
-    return "\n".join(lines)
+        chosen = [place for place in places if kind(place.rpartition(".")[2], find(place)) == heading]
+        if chosen:
+            lines += _title(heading, "-") + _table(chosen)
+    # names of subpackages are on the pages of these
+    own = [place for place in places if place.count(".") == 1]
+    return "\n".join([*lines, ".. toctree::", "   :hidden:", "", *(f"   {place}" for place in own), ""])
 
 
 def _own_page(place: str) -> str:

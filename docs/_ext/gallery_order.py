@@ -1,8 +1,11 @@
-"""The order in which the gallery is read."""
+"""The order in which tutorials and the gallery are read."""
 
 from pathlib import Path
 
-ORDER = ("citations", "frames", "digits", "heterophily", "suggest", "new_nodes", "gnn", "cluster")
+ORDER = (
+    *("classes", "numbers", "several", "relations", "one_half", "new_nodes", "labelling"),
+    *("citations", "heterophily", "gnn", "cluster"),
+)
 
 
 class ReadingOrder:

@@ -1,24 +1,18 @@
 """The pictures of the labelling page: taken at each build from a session in which an oracle labels Cora."""
 
-import shutil
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+import browser
 import gssl
+from browser import Shot
 from gssl.io import Problem
 from gssl.label import LabelServer, Session
 
 LABELS = 60
-# name: width, height, colours
-SHOTS = {"labelling": (1360, 900, "light"), "labelling-narrow": (420, 900, "dark")}
-FLAGS = ("--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-sync")
-ABSENT = (
-    '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 600 60"><text x="10" y="35" fill="#808080" '
-    'font-family="sans-serif">The manual was built without a browser, so there is no picture.</text></svg>'
-)
+SHOTS = {"labelling": Shot(1360, 900), "labelling-narrow": Shot(420, 900, "dark")}
 
 
 def label_cora() -> Session:
@@ -37,27 +31,16 @@ def label_cora() -> Session:
 
 def take_pictures(folder: Path) -> None:
     """Take the pictures, or say in their place why there are none."""
-    folder.mkdir(parents=True, exist_ok=True)
-    if all((folder / f"{name}.png").exists() for name in SHOTS):
-        return
-    chromium = shutil.which("chromium") or shutil.which("google-chrome")
-    if chromium is None or find_spec("playwright") is None:
-        for name in SHOTS:
-            (folder / f"{name}.svg").write_text(ABSENT, encoding="utf-8")
-        return
-    from playwright.sync_api import sync_playwright
-
-    with LabelServer(label_cora()) as server, sync_playwright() as driver:
-        server.start()
-        browser = driver.chromium.launch(executable_path=chromium, args=list(FLAGS))
-        for name, (width, height, scheme) in SHOTS.items():
-            tab = browser.new_page(viewport={"width": width, "height": height}, color_scheme=scheme)
-            tab.goto(server.new_url())
-            tab.wait_for_selector("body[data-ready]")
-            tab.wait_for_timeout(500)
-            tab.screenshot(path=folder / f"{name}.png")
-        browser.close()
-        server.shutdown()
+    program = browser.chromium()
+    if program is None:
+        browser.say_why_not(folder, SHOTS)
+    elif not all((folder / f"{name}.png").exists() for name in SHOTS):
+        with LabelServer(label_cora()) as server:
+            server.start()
+            for name, shot in SHOTS.items():
+                # an address opens the page once
+                browser.take(server.new_url(), folder, {name: shot}, program, "body[data-ready]")
+            server.shutdown()
 
 
 def make_samples(app: Any) -> None:

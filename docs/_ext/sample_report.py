@@ -10,10 +10,13 @@ from typing import Any
 
 from altair_charts import INK, draw
 
+import browser
 import gssl
+from browser import Shot
 
 # what the page about reports shows of it, and how wide
 CHARTS = {"map": 700, "confidences": 330, "reliability": 330}
+SHOTS = {"report": Shot(1100, 900), "report-narrow": Shot(420, 900, "dark")}
 
 
 def write_tables(folder: Path) -> None:
@@ -63,12 +66,22 @@ def draw_charts(report: Path, folder: Path) -> None:
         draw(spec, folder / f"{name}.svg")
 
 
+def take_pictures(report: Path, folder: Path) -> None:
+    """Take pictures of the report itself, or say in their place why there are none."""
+    program = browser.chromium()
+    if program is None:
+        browser.say_why_not(folder, SHOTS)
+    elif not all((folder / f"{name}.png").exists() for name in SHOTS):
+        browser.take(report.resolve().as_uri(), folder, SHOTS, program)
+
+
 def make_samples(app: Any) -> None:
     """Make the report and its pictures before pages that show them are read."""
-    work = Path(app.srcdir) / "_build" / "sample"
-    report = make_report(work)
-    draw_charts(report, Path(app.srcdir) / "_static" / "sample")
-    (Path(app.srcdir) / "_static" / "sample" / report.name).write_bytes(report.read_bytes())
+    shown = Path(app.srcdir) / "_static" / "sample"
+    report = make_report(Path(app.srcdir) / "_build" / "sample")
+    draw_charts(report, shown)
+    take_pictures(report, shown)
+    (shown / report.name).write_bytes(report.read_bytes())
 
 
 def setup(app: Any) -> dict[str, bool]:

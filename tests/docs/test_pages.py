@@ -3,9 +3,11 @@
 from pathlib import Path
 
 import pytest
+from gallery_order import ORDER
 from sessions import run_page
 
 DOCS = Path(__file__).parents[2] / "docs"
+TUTORIALS = sorted((DOCS.parent / "tutorials").glob("plot_*.py"))
 # pages with dozens of commands on a real graph, or many fits
 SLOW = {"tutorial", "choosing", "coming"}
 PAGES = sorted(page for page in DOCS.glob("*.rst") if ">>> " in page.read_text(encoding="utf-8"))
@@ -14,7 +16,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 
 
 def test_there_are_pages():
-    assert {"tour", "tutorial", "theory", "adding"} <= {page.stem for page in PAGES}
+    assert {"how", "tutorial", "theory", "adding"} <= {page.stem for page in PAGES}
 
 
 @pytest.mark.parametrize(
@@ -30,6 +32,14 @@ def test_page(page, tmp_path, monkeypatch):
     results, output = run_page(page)
     assert results.attempted
     assert not results.failed, output
+
+
+@pytest.mark.parametrize("tutorial", TUTORIALS, ids=lambda path: path.stem)
+def test_a_tutorial_is_short_and_has_its_place_in_the_order(tutorial):
+    text = tutorial.read_text(encoding="utf-8")
+    assert 60 <= text.count("\n") <= 150
+    assert tutorial.stem.removeprefix("plot_") in ORDER
+    assert f":doc:`tutorials/{tutorial.stem}`" in (DOCS / "choosing.rst").read_text(encoding="utf-8")
 
 
 def test_a_wrong_page_fails(tmp_path, monkeypatch):

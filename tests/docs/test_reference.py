@@ -22,15 +22,30 @@ def test_every_name_of_the_package_has_a_page(pages):
     assert {"OGC", "GGCM", "AutoClassifier", "save"} <= names
     for name in names:
         assert f":: gssl.{name}\n" in pages[f"gssl.{name}"], name
-        assert f":obj:`~gssl.{name}`" in pages["gssl"], name
+        assert f"<gssl.{name}>`" in pages[f"task-{api_pages.task_of('gssl', name)}"], name
+
+
+def test_every_name_is_on_the_page_of_one_task(pages):
+    places = [place for listed in api_pages.names_by_task().values() for place in listed]
+    assert len(places) == len(set(places))
+    assert set(places) == {
+        api_pages.home(module, name) for module, names in api_pages.public_names().items() for name in names
+    }
+    for task, listed in api_pages.names_by_task().items():
+        assert [place for place in listed if f"<{place}>`" not in pages[f"task-{task}"]] == []
+
+
+def test_tasks_name_only_what_exists():
+    public = {name for names in api_pages.public_names().values() for name in names}
+    assert [name for name in api_pages._TASK_OF_NAME if name not in public] == []
 
 
 @pytest.mark.parametrize("subpackage", gssl._SUBPACKAGES)
 def test_every_name_of_a_subpackage_is_on_its_page(pages, subpackage):
     module = import_module(f"gssl.{subpackage}")
     for name in getattr(module, "__all__", ["main"]):
-        own = f":obj:`~gssl.{subpackage}.{name}`" in pages[f"gssl.{subpackage}"]
-        shared = f":obj:`~gssl.{name}`" in pages[f"gssl.{subpackage}"]
+        own = f"<gssl.{subpackage}.{name}>`" in pages[f"gssl.{subpackage}"]
+        shared = f"<gssl.{name}>`" in pages[f"gssl.{subpackage}"]
         assert own != shared, name
         if shared:
             assert getattr(gssl, name) is getattr(module, name)
@@ -38,9 +53,10 @@ def test_every_name_of_a_subpackage_is_on_its_page(pages, subpackage):
             assert f":: gssl.{subpackage}.{name}\n" in pages[f"gssl.{subpackage}"], name
 
 
-def test_every_subpackage_is_in_the_table_of_the_reference(tmp_path):
+def test_every_task_and_subpackage_is_in_the_tables_of_the_reference(tmp_path):
     api_pages.write_pages(tmp_path)
-    text = (tmp_path / "rooms.txt").read_text(encoding="utf-8")
+    text = (tmp_path / "tasks.txt").read_text(encoding="utf-8")
+    assert [task for task in api_pages.TASKS if f"</api/names/task-{task}>`" not in text] == []
     assert "The equations of the paper, each a pure function" in text
     assert [
         subpackage

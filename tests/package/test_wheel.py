@@ -49,7 +49,7 @@ def test_the_wheel_holds_what_is_needed_and_nothing_else(wheel: Path):
     assert [name for name in needed if f"gssl/{name}" not in names] == []
     assert [name for name in names if not name.startswith(("gssl/", "gssl-"))] == []
     assert [name for name in names if name.endswith((".pyc", ".nbi", ".nbc"))] == []
-    left_out = {"tests", "records", "benchmarks", "reproduction", "docs", "examples", "scripts"}
+    left_out = {"tests", "records", "benchmarks", "reproduction", "docs", "examples", "scripts", "tutorials"}
     assert [name for name in names if left_out & set(name.split("/"))] == []
     data = (".npz", ".npy", ".csv", ".parquet", ".json", ".jsonl", ".gz", ".pkl", ".gssl")
     assert [name for name in names if name.endswith(data)] == ["gssl/datasets/data/cora.npz"]
