@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_array, issparse
+from scipy.sparse import csr_array, eye_array, issparse
 from sklearn.decomposition import TruncatedSVD
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from sklearn.linear_model import LogisticRegression, RidgeCV
@@ -78,8 +78,7 @@ def embedded(make: Callable[[], Any]) -> Method:
         if problem.kind == "classes":
             model = gssl.EmbeddingClassifier(make()).fit(problem.X, problem.y, adjacency=problem.union)
             return model.transduction_, model.label_distributions_
-        X = np.eye(len(problem.y)) if problem.X is None else problem.X
-        return _linear(problem, make().fit_transform(X, adjacency=problem.union))
+        return _linear(problem, make().fit_transform(_features(problem), adjacency=problem.union))
 
     return method
 
@@ -146,10 +145,10 @@ def network(name: str) -> Method:
         from reproduction.networks import build
 
         torch.manual_seed(seed)
-        n, known = len(problem.y), np.flatnonzero(problem.known)
+        known = np.flatnonzero(problem.known)
         links = problem.union.tocoo()
         edges = torch.from_numpy(np.stack([links.row, links.col]).astype(np.int64))
-        x = _tensor(problem, n)
+        x = _tensor(problem)
         classes = np.unique(problem.y[known]) if problem.kind == "classes" else np.empty(0)
         Y = problem.y[known].reshape(len(known), -1)
         centre, spread = Y.mean(axis=0), Y.std(axis=0).max() or 1.0
@@ -181,13 +180,19 @@ def network(name: str) -> Method:
     return method
 
 
-def _tensor(problem: Problem, n: int) -> Any:
-    """Return the features as a tensor, sparse ones in CSR; without any, the identity matrix."""
+def _features(problem: Problem) -> Any:
+    """Return the features; the identity matrix if there are none."""
+    n = len(problem.y)
+    return csr_array(eye_array(n)) if problem.X is None else problem.X
+
+
+def _tensor(problem: Problem) -> Any:
+    """Return the features as a tensor, sparse ones in CSR."""
     import torch
 
     from gssl.torch.links import sparse_csr_of
 
-    X = csr_array((np.ones(n), (np.arange(n), np.arange(n)))) if problem.X is None else problem.X
+    X = _features(problem)
     if issparse(X):
         return sparse_csr_of(csr_array(X).astype(np.float32))
     return torch.from_numpy(StandardScaler().fit_transform(X).astype(np.float32))
