@@ -36,6 +36,20 @@ def ring(n, *reaches, wraps=True):
     return A
 
 
+def large_ring(n=30_001):
+    """Return a sparse ring of so many nodes that their links are not used as features."""
+    nodes = np.arange(n)
+    A = csr_array((np.ones(n), (nodes, np.roll(nodes, -1))), shape=(n, n))
+    return csr_array(A + A.T)
+
+
+def arcs(n=240, every=8):
+    """Return noise, a ring of three arcs, and their numbers at every few nodes: only spread labels tell."""
+    truth = np.arange(n) * 3 // n
+    X = np.random.default_rng(0).normal(size=(n, 6))
+    return X, ring(n), np.where(np.arange(n) % every == 0, truth, -1)
+
+
 def block_graph(n=120, classes=3, p_in=0.1, p_out=0.01, signal=0.3, labels=8, width=4, seed=0):
     """Return classes whose nodes tend to be linked, with noisy features and a few labels in each.
 
@@ -136,3 +150,8 @@ def checkerboard(seed=0, n=900):
     links = np.triu(rng.random((n, n)) < 4 / n, 1)
     A = csr_array((links | links.T).astype(float))
     return Problem(X, A, np.where(np.arange(n) < 2 * n // 3, truth, -1), truth)
+
+
+def use_label_space(monkeypatch, model, wanted):
+    """Let a class of models propagate its scores if ``wanted``, otherwise its embeddings."""
+    monkeypatch.setattr(model, "propagated_columns", lambda model, X, *_: 0 if wanted else X.shape[1])

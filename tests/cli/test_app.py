@@ -39,7 +39,7 @@ def test_options_that_do_not_exist_are_refused(spoiled, refused):
     assert "nograph has no iterations for --depth" in refused(*deep, "nograph")
 
 
-def test_a_time_budget_is_for_the_method_that_tries_many_and_needs_no_seed(graph, run, spoiled):
+def test_a_time_budget_is_for_auto_which_takes_no_seed(graph, run, spoiled):
     where = ["--edges", "e.csv", "--labels", "l.csv", "--features", "f.csv"]
     for seed, out in ((1, "1.csv"), (2, "2.csv")):
         given = ["--out", out, "--time-budget", 0, "--save", "m.gssl", "--seed", seed]

@@ -53,7 +53,7 @@ def test_the_demo_explains_itself_and_its_page_is_about_the_same_model(demo):
     assert any(row["model_says"] != row["label"] for row in rows if row["given"] == "true")
 
 
-def test_numbers_and_several_labels_follow_and_the_last_lines_say_what_to_try_next(demo, tmp_path_factory):
+def test_the_demo_predicts_numbers_and_label_sets_and_says_what_to_try_next(demo, tmp_path_factory):
     output, _, _ = demo
     folder = max(tmp_path_factory.getbasetemp().glob("demo*"))
     numbers, labels = ((folder / name).read_text().splitlines() for name in ("numbers.csv", "labels.csv"))

@@ -23,7 +23,7 @@ def test_a_plan_is_told_in_plain_numbers(run):
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_tables_are_counted_and_the_time_of_a_graph_is_measured_on_one_slab(graph, run, method):
+def test_tables_are_counted_and_time_is_measured_on_one_slab(graph, run, method):
     result = run("plan", "--edges", "e.csv", "--features", "f.csv", "--method", method)
     assert "30 nodes, 60 edges, 3 features, 16 iterations" in result.stdout
     assert re.match(r"counting +\d+\.\d s  e\.csv, f\.csv", result.stderr)

@@ -110,7 +110,7 @@ def typed(graph):
     return graph
 
 
-def test_relations_of_a_column_of_several_tables_and_of_a_store_are_the_same(typed, run):
+def test_relations_are_the_same_from_a_column_tables_or_a_store(typed, run):
     tables = ["--labels", "l.csv", "--features", "f.csv"]
     by_column = ["--edges", "k.csv", "--edge-type", "kind"]
     several = ["--edges", "same=same.csv", "--edges", "other class=other class.csv"]

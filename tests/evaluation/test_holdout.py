@@ -223,7 +223,7 @@ def test_only_some_classifiers_hide_labels_without_a_fit():
     ids=str,
 )
 @pytest.mark.filterwarnings("ignore::gssl.graph.GraphWarning")
-def test_distributions_under_any_embedder_and_head_are_those_of_fits_to_the_other_labels(embedder, head, X):
+def test_held_out_distributions_are_those_of_fits_to_the_other_labels(embedder, head, X):
     y = np.where(np.arange(34) % 4, KARATE.labels, -1)
     model = gssl.EmbeddingClassifier(EMBEDDERS[embedder], head=head, random_state=0)
     held_out = held_out_distributions(model.fit(X, y, adjacency=KARATE.adjacency), X, KARATE.adjacency)

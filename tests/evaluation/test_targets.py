@@ -113,15 +113,14 @@ def test_classes_are_judged_by_what_their_parts_give(rng, smooth):
     np.testing.assert_array_equal(again.logits(kept[best]), judged.map.logits(kept[best]))
 
 
-def test_many_classes_are_chosen_by_squared_error(rng, monkeypatch):
-    monkeypatch.setattr("gssl.evaluation.targets._MANY_SCORES", 10)
+def test_many_classes_are_chosen_by_squared_error(rng):
     Y, Z, w = draw_classes(rng)
-    judged = Classes().judge(Z, Y, w, smooth=True)
+    judged = Classes(many_scores=10).judge(Z, Y, w, smooth=True)
     errors = np.square(keep_class_mass(Z, Y) - Y).sum(axis=2) @ w
     assert judged.best == np.argmin(errors)
     # 100 × the scores are as likely, but have other squares
     scaled = np.concatenate([100.0 * Z[2:], Z[:2]])
-    assert Classes().judge(scaled, Y, w, smooth=True).best == np.argmin(errors[:2]) + 1
+    assert Classes(many_scores=10).judge(scaled, Y, w, smooth=True).best == np.argmin(errors[:2]) + 1
 
 
 def test_label_sets_are_judged_cell_by_cell(rng):

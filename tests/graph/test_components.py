@@ -8,6 +8,7 @@ from scipy import sparse
 from tests.problems import random_graph, ring
 
 from gssl.graph import connected_components, k_hop_subgraph, reached_nodes
+from gssl.graph.components import rings_around
 from gssl.graph.simplify import declare_simple
 from gssl.operators import normalized_adjacency
 
@@ -59,9 +60,7 @@ def test_reached_is_what_powers_of_the_graph_reach(links, labelled):
     np.testing.assert_array_equal(reached_nodes(links, labelled), (walks & labelled).any(axis=1))
 
 
-@pytest.mark.parametrize("links_at_once", [1, 3, 1 << 22])
-def test_a_declared_graph_is_searched_link_by_link(monkeypatch, links_at_once):
-    monkeypatch.setattr("gssl.graph.components._LINKS", links_at_once)
+def test_a_declared_graph_is_searched_ring_by_ring():
     A = sparse.csr_array(random_graph(60, 0.02))
     declared = A.copy()
     for array in (declared.data, declared.indices, declared.indptr):
@@ -74,6 +73,10 @@ def test_a_declared_graph_is_searched_link_by_link(monkeypatch, links_at_once):
         # a node is reached if a power of A + I links it to a labelled node
         power = np.linalg.matrix_power((A.toarray() > 0) + np.eye(60), 60) > 0
         np.testing.assert_array_equal(reached, power[:, labelled].any(axis=1))
+        rings = list(rings_around(declared, labelled))
+        for links_at_once in (1, 3):
+            for found, expected in zip(rings_around(declared, labelled, links_at_once), rings, strict=True):
+                np.testing.assert_array_equal(np.sort(found), expected)
 
 
 def scattered(seed=0):

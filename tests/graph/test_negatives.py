@@ -91,7 +91,7 @@ def test_regular_negatives_give_every_node_the_same_degree():
 
 
 @pytest.mark.parametrize(("arguments", "message"), [((-1,), "not negative"), ((np.nan,), "finite")])
-def test_bad_multiples(arguments, message):
+def test_bad_multiples_are_refused(arguments, message):
     with pytest.raises(ValueError, match=message):
         sample_negatives(random_graph(5, 3), *arguments)
     with pytest.raises(ValueError, match='"uniform" or "regular"'):

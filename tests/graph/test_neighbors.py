@@ -2,6 +2,8 @@
 
 import importlib.util
 import sys
+from importlib.machinery import ModuleSpec
+from types import ModuleType
 
 import numpy as np
 import pytest
@@ -10,7 +12,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy import sparse
 
-from gssl.graph import knn_graph, nearest_rows, neighbors
+from gssl.graph import knn_graph, nearest_rows
+from gssl.graph.neighbors import cheaper_method, exact_neighbors
 
 
 def sorted_neighbours(query, fitted, k, same=False):
@@ -64,11 +67,10 @@ def test_equal_points_do_not_lose_a_neighbour_to_themselves():
     np.testing.assert_array_equal(graph, graph_of([[1, 2], [0, 2], [0, 1], [0, 1], [0, 1], [0, 1]], 6))
 
 
-def test_ties_broken_in_several_blocks(monkeypatch):
+def test_ties_are_broken_in_several_blocks():
     X = np.random.default_rng(0).integers(0, 2, size=(50, 20)).astype(float)
-    expected = graph_of(sorted_neighbours(X, X, 4, same=True), 50)
-    monkeypatch.setattr(neighbors, "_BLOCK", 150)
-    np.testing.assert_array_equal(knn_graph(X, 4).toarray(), expected)
+    found = exact_neighbors(X, X, 4, same=True, most_distances=150)
+    np.testing.assert_array_equal(found, sorted_neighbours(X, X, 4, same=True))
 
 
 def test_a_far_outlier_does_not_blur_the_others():
@@ -102,7 +104,7 @@ def test_one_point_has_no_edges():
         (lambda: nearest_rows([[np.inf]], [[1.0]]), "X_query contains infinity at row 0, column 0"),
     ],
 )
-def test_bad_input(call, message):
+def test_bad_points_are_refused(call, message):
     with pytest.raises(ValueError, match=message):
         call()
 
@@ -113,31 +115,30 @@ def test_a_missing_extra_is_named(monkeypatch):
         knn_graph(np.eye(4), 2, method="approximate")
 
 
-@pytest.mark.parametrize(("installed", "called"), [(True, "approximate"), (False, "exact")])
-def test_auto_is_approximate_only_when_large_and_installed(monkeypatch, installed, called):
-    calls = []
-    wrong = np.array([[2], [2], [0], [0]])
-    monkeypatch.setattr(neighbors, "_LARGE", 3)
-    monkeypatch.setattr(neighbors, "find_spec", lambda name: installed or None)
-    monkeypatch.setattr(neighbors, "_approximate", lambda points, k: calls.append("approximate") or wrong)
-    monkeypatch.setattr(neighbors, "_nearest", lambda *args, same: calls.append("exact") or wrong)
-    np.testing.assert_array_equal(knn_graph(np.eye(4), 1).toarray(), graph_of(wrong, 4))
-    assert calls == [called]
+@pytest.mark.parametrize("installed", [True, False])
+def test_auto_is_approximate_only_when_large_and_installed(monkeypatch, installed):
+    module = ModuleType("pynndescent")
+    module.__spec__ = ModuleSpec("pynndescent", None)
+    monkeypatch.setitem(sys.modules, "pynndescent", module if installed else None)
+    assert cheaper_method(50_000) == "exact"
+    assert cheaper_method(50_001) == ("approximate" if installed else "exact")
 
 
 def test_approximate_leaves_out_the_point_itself(monkeypatch):
     class Descent:
-        """A result in which row 1 lacks itself, as among equal points, and row 2 has one neighbour."""
+        """A result in which row 1 lacks itself, as among equal points, and row 3 has others first."""
 
         def __init__(self, points, n_neighbors, random_state, n_jobs):
-            self.neighbor_graph = (np.array([[0, 1, 2], [0, 2, 3], [2, 3, -1], [3, 2, 1]]), None)
+            self.neighbor_graph = (np.array([[0, 1, 2], [0, 2, 3], [2, 1, -1], [3, 2, 1]]), None)
 
-    class Module:
-        NNDescent = Descent
-
-    monkeypatch.setitem(sys.modules, "pynndescent", Module)
-    chosen = neighbors._approximate(np.zeros((4, 1)), 2)
-    assert [sorted(row[row >= 0].tolist()) for row in chosen] == [[1, 2], [0, 2], [3], [1, 2]]
+    module = ModuleType("pynndescent")
+    module.NNDescent = Descent
+    monkeypatch.setitem(sys.modules, "pynndescent", module)
+    graph = knn_graph(np.zeros((4, 1)), 2, method="approximate").toarray()
+    expected = np.zeros((4, 4))
+    for i, row in enumerate([[1, 2], [0, 2], [1], [1, 2]]):
+        expected[i, row] = 1
+    np.testing.assert_array_equal(graph, np.maximum(expected, expected.T))
 
 
 @pytest.mark.slow

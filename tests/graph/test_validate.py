@@ -5,7 +5,8 @@ import pytest
 from scipy import sparse
 
 from gssl.graph import check_adjacency, check_finite, clean_adjacency
-from gssl.graph.validate import read_matrix, row_pointers
+from gssl.graph.negatives import pair_codes
+from gssl.graph.validate import check_compressed, read_matrix, row_pointers
 
 PATH = np.array([[0.0, 1, 0], [1, 0, 1], [0, 1, 0]])
 CONTAINERS = [np.asarray, sparse.csr_array, sparse.csc_array, sparse.coo_array, sparse.lil_matrix]
@@ -48,7 +49,7 @@ def test_broken_compressed_arrays(fmt, arrays, message):
         ("col", 1, -5, "column index -5 at position 1"),
     ],
 )
-def test_broken_coordinates(name, position, value, message):
+def test_broken_coordinates_are_refused(name, position, value, message):
     matrix = sparse.coo_array(PATH)
     getattr(matrix, name)[position] = value
     with pytest.raises(ValueError, match=message):
@@ -109,15 +110,12 @@ def test_row_pointers_pass_two_to_the_31():
 
 
 def test_index_arithmetic_beyond_two_to_the_31_is_checked_in_64_bits():
-    from gssl.graph.negatives import _codes_of
-    from gssl.graph.validate import _check_compressed
-
     indptr = np.array([0, 2**31 + 5], dtype=np.int64)
     with pytest.raises(ValueError, match=f"ends at {2**31 + 5}, not at its 1 entries"):
-        _check_compressed(indptr, np.array([0], dtype=np.int64), 1, 1, "the adjacency")
+        check_compressed(indptr, np.array([0], dtype=np.int64), 1, 1, "the adjacency")
     n = 3_000_000_000
     last = np.array([n - 2], dtype=np.int64)
-    assert _codes_of(last + 1, last, n)[0] == (n - 2) * n + n - 1
+    assert pair_codes(last + 1, last, n)[0] == (n - 2) * n + n - 1
 
 
 @pytest.mark.parametrize("container", CONTAINERS)

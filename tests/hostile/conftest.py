@@ -79,13 +79,13 @@ def damaged(content: bytes, steps: list[tuple[str, int, int, bytes]]) -> bytes:
 
 
 @pytest.fixture(scope="session")
-def fuzz() -> Callable[..., None]:
+def assert_safe() -> Callable[..., None]:
     """Return a function that reads a file in many damaged states: each is read, or refused with its name.
 
     The error may also name the ``folder`` of the file; ``before`` is called before each read.
     """
 
-    def fuzz(
+    def assert_safe(
         read: Callable[[Path], Any],
         path: Path,
         examples: int,
@@ -107,17 +107,17 @@ def fuzz() -> Callable[..., None]:
         def try_one(content: bytes) -> None:
             before()
             path.write_bytes(content)
-            refuses_or_reads(read, path, folder)
+            _refuses_or_reads(read, path, folder)
 
         try:
             try_one()
         finally:
             path.write_bytes(whole)
 
-    return fuzz
+    return assert_safe
 
 
-def refuses_or_reads(read: Callable[[Path], Any], path: Path, folder: str | None = None) -> None:
+def _refuses_or_reads(read: Callable[[Path], Any], path: Path, folder: str | None = None) -> None:
     try:
         with time_limit():
             read(path)
@@ -131,8 +131,8 @@ def refuses_or_reads(read: Callable[[Path], Any], path: Path, folder: str | None
 
 
 @pytest.fixture(scope="session")
-def answer() -> Callable[[Callable[[Path], Any], Path], None]:
-    return refuses_or_reads
+def assert_read_or_refused() -> Callable[[Callable[[Path], Any], Path], None]:
+    return _refuses_or_reads
 
 
 _LIMITED = """

@@ -36,7 +36,9 @@ RUNS = {
 
 
 @pytest.mark.parametrize(("method", "part"), [(method, part) for method in RUNS for part in RUNS[method]])
-def test_folders_of_runs(fit_resumed: Any, tmp_path: Path, fuzz: Any, method: str, part: str):
+def test_damaged_folders_of_runs_are_refused(
+    fit_resumed: Any, tmp_path: Path, assert_safe: Any, method: str, part: str
+):
     folder, kept = tmp_path / "resumed", tmp_path / "kept"
 
     def fit(_: Path) -> None:
@@ -55,7 +57,7 @@ def test_folders_of_runs(fit_resumed: Any, tmp_path: Path, fuzz: Any, method: st
         with pytest.raises(ValueError, match=r"resumed.*\.$"):
             fit(folder)
     renew()
-    fuzz(fit, damaged_file, 8, folder="resumed", before=renew)
+    assert_safe(fit, damaged_file, 8, folder="resumed", before=renew)
 
 
 def test_arrays_of_a_run_that_are_none(tmp_path: Path):
@@ -95,8 +97,8 @@ PARTS = ["manifest.json", "indptr.npy", "indices.npy", "weights.npy", "ids.parqu
     "examples", [pytest.param(FEW, id="few"), pytest.param(MANY, id="many", marks=pytest.mark.slow)]
 )
 @pytest.mark.parametrize("part", PARTS)
-def test_graph_stores(store: Path, fuzz: Any, part: str, examples: int):
-    fuzz(lambda path: look_at(path.parent), store / part, examples, folder="store")
+def test_damaged_graph_stores_are_refused(store: Path, assert_safe: Any, part: str, examples: int):
+    assert_safe(lambda path: look_at(path.parent), store / part, examples, folder="store")
 
 
 @pytest.mark.parametrize("damage", KNOWN)

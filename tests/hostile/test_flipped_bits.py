@@ -55,7 +55,7 @@ def is_refused(read, file):
 
 @pytest.mark.parametrize("number", NUMBERS)
 @pytest.mark.parametrize("method", ["OGC", "AutoClassifier"])
-def test_models(problem, tmp_path, number, method):
+def test_flipped_bits_of_models_are_noticed(problem, tmp_path, number, method):
     X, y, A = problem
     model = getattr(gssl, method)().fit(X, y, adjacency=A)
     file = tmp_path / "m.gssl"
@@ -71,7 +71,7 @@ def test_models(problem, tmp_path, number, method):
 
 
 @pytest.mark.parametrize("number", NUMBERS)
-def test_graph_stores(tmp_path, number):
+def test_flipped_bits_of_graph_stores_are_noticed(tmp_path, number):
     rng = np.random.default_rng(1)
     rows = (f"a{u},b{v},{w:.3f},{kind}" for u, v, w, kind in zip(*_columns(rng, 200), strict=True))
     (tmp_path / "edges.csv").write_text("source,target,weight,kind\n" + "\n".join(rows) + "\n")
@@ -95,7 +95,7 @@ def _columns(rng, n):
 
 @pytest.mark.parametrize("number", NUMBERS)
 @pytest.mark.parametrize("method", ["OGC", "GGCM"])
-def test_resume_folders(problem, tmp_path, number, method):
+def test_flipped_bits_of_resume_folders_are_noticed(problem, tmp_path, number, method):
     X, y, A = problem
     folder, kept = tmp_path / "run", tmp_path / "kept"
 
@@ -117,7 +117,7 @@ def test_resume_folders(problem, tmp_path, number, method):
 
 
 @pytest.mark.parametrize("number", NUMBERS)
-def test_journals(tmp_path, number):
+def test_flipped_bits_of_journals_are_noticed(tmp_path, number):
     file = tmp_path / "labels.csv.journal"
     journal = Journal(file)
     for k in range(40):

@@ -93,7 +93,7 @@ for name, write in work.items():
 """
 
 
-def test_whoever_writes_to_a_full_disk_it_is_one_sentence_and_nothing_is_left(tmp_path):
+def test_every_writer_refuses_a_full_disk_and_leaves_nothing(tmp_path):
     """If files cannot grow, every library raises a different error."""
     (tmp_path / "save").write_text("old")
     code = [sys.executable, "-c", _FULL, str(tmp_path)]
@@ -118,7 +118,7 @@ with whole_file(sys.argv[1]) as part:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="files are not locked on Windows")
-def test_what_a_killed_process_left_is_swept_and_what_a_live_one_writes_is_not(tmp_path):
+def test_only_files_of_ended_processes_are_removed(tmp_path):
     strangers = [".gssl-notes", ".gssl-abcdefghi", ".gssl-ABCDEFGH.gssl", "gssl-abcdefgh"]
     for name in strangers:
         (tmp_path / name).write_text("not ours")
@@ -142,18 +142,18 @@ def test_what_a_killed_process_left_is_swept_and_what_a_live_one_writes_is_not(t
 def test_every_writer_writes_into_the_locked_file(tmp_path, monkeypatch, suffix):
     """A writer that replaced the file would lose the lock."""
     made, kept = {}, {}
-    make, replace = gssl.files._make_part, Path.replace
+    make, replace = gssl.files.make_owned, Path.replace
 
-    def remember(path):
-        handle, part = make(path)
+    def remember(part):
+        owner = make(part)
         made[part] = part.stat().st_ino
-        return handle, part
+        return owner
 
     def record(part, target):
         kept[part] = part.stat().st_ino
         return replace(part, target)
 
-    monkeypatch.setattr(gssl.files, "_make_part", remember)
+    monkeypatch.setattr(gssl.files, "make_owned", remember)
     monkeypatch.setattr(Path, "replace", record)
     if suffix == ".gssl":
         gssl.save(gssl.RidgeHead().fit([[1.0], [-1.0]], ["a", "b"]), tmp_path / "m.gssl")

@@ -145,7 +145,7 @@ def test_few_cells_that_are_no_numbers_are_missing(write, wrong):
         (99, ["1e99"], False),
     ],
 )
-def test_one_cell_of_twenty_or_one_in_a_hundred_may_be_no_number(write, numbers, others, read):
+def test_a_few_cells_of_a_column_of_numbers_may_be_text(write, numbers, others, read):
     rows = [*map(str, range(numbers)), *others]
     file = write("f.csv", "id,x\n" + "".join(f"n{k},{cell}\n" for k, cell in enumerate(rows)))
     if read:

@@ -9,7 +9,7 @@ EDGES = "src,dst\n007,8\n8,007\n8,9\n9,9\n"
 
 
 @pytest.mark.parametrize("form", ["wide", "long", "npz"])
-def test_reversed_edges_and_self_loops_count_once_and_features_in_every_form(write, tmp_path, form):
+def test_reversed_edges_are_counted_once_and_features_in_every_form(write, tmp_path, form):
     if form == "npz":
         np.savez(tmp_path / "f.npz", ids=np.array(["007", "8", "9"]), features=np.ones((3, 2)))
         file = tmp_path / "f.npz"

@@ -104,7 +104,7 @@ def test_lists_are_found_wherever_a_cell_is_missing(gap, place):
     np.testing.assert_array_equal(np.delete(features.matrix, place, axis=0), [[1, 2], [3, 4]])
 
 
-def test_lazy_frames_are_collected_truths_are_numbers_and_a_budget_keeps_them_in_a_file():
+def test_lazy_frames_truths_and_a_memory_budget():
     columns = {"id": list("abcd"), "x": [1.0, 2.0, 3.0, 4.0], "ok": [True, None, False, True]}
     problem = gssl.read(LINKS, features=pl.LazyFrame(columns), normalize="none")
     assert problem.feature_names == ("x", "ok", "ok=missing")

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from gssl.io import build_graph_store, open_table, read_edges, read_features, read_labels, read_nodes
+from gssl.io.databases import copy_database
 from gssl.io.table_writing import refuse_overwrite
 
 SCHEMA = [
@@ -136,8 +137,7 @@ def test_a_damaged_database_is_one_sentence(make, cut):
     assert "\n" not in str(caught.value)
 
 
-def test_a_locked_database_is_one_sentence(make, monkeypatch):
-    monkeypatch.setattr("gssl.io.databases._PATIENCE", 0.01)
+def test_a_locked_database_is_one_sentence(make):
     file = make(*SCHEMA)
     sqlite = file.read_bytes().startswith(b"SQLite")
     other = sqlite3.connect(file, isolation_level=None) if sqlite else duckdb.connect(str(file))
@@ -150,7 +150,7 @@ def test_a_locked_database_is_one_sentence(make, monkeypatch):
     other.close()
 
 
-def test_an_sqlite_file_with_a_log_is_read_and_nothing_is_left_beside_it(tmp_path):
+def test_an_sqlite_file_with_a_log_is_read_without_a_trace(tmp_path):
     connection = sqlite3.connect(tmp_path / "d.db")
     connection.execute("PRAGMA journal_mode = WAL")
     connection.execute("CREATE TABLE t AS SELECT 'a' AS id, 'x' AS label")
@@ -225,17 +225,15 @@ def test_names_in_sql_are_not_taken_for_messages_of_the_database(make, name):
         (sqlite3.connect, "hex(zeroblob(10000))"),
     ],
 )
-def test_an_endless_view_is_refused_before_it_fills_the_memory(tmp_path, monkeypatch, connect, cell):
-    monkeypatch.setattr("gssl.io.table_reading._LARGE", 1 << 16)
-    monkeypatch.setattr("gssl.io.table_reading._BOMB", 2)
+def test_an_endless_view_is_refused_before_it_fills_the_memory(tmp_path, connect, cell):
     connection = connect(str(tmp_path / "d.db"))
     counts = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 100000)"
     connection.execute(f"CREATE VIEW v AS {counts} SELECT {cell} AS id FROM n")
     connection.commit()
     connection.close()
     tracemalloc.start()
-    with pytest.raises(ValueError, match="as an endless view does: select fewer rows"):
-        open_table(tmp_path / "d.db")
+    with pytest.raises(ValueError, match="more than 65,536, as an endless view does: select fewer rows"):
+        copy_database(tmp_path / "d.db", None, tmp_path, most=1 << 16)
     assert tracemalloc.get_traced_memory()[1] < 20e6
     tracemalloc.stop()
 

@@ -14,7 +14,7 @@ TIMES = ["ts", "created_at", "unixReviewTime", "year", "Time"]
 
 
 @pytest.mark.parametrize("name", ["distance", "dist_km", "length", "cost", "edge_id", *TIMES])
-def test_a_distance_a_time_or_an_id_is_no_weight_and_a_note_says_so(write, tmp_path, name):
+def test_distances_times_and_ids_are_not_used_as_weights(write, tmp_path, name):
     edges = third(write, name, [3, 1.5])
     assert edges.weights is None
     assert edges.notes == [

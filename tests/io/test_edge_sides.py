@@ -117,7 +117,7 @@ def test_new_tables_name_the_nodes_of_two_kinds_as_a_known_problem_does(write):
     assert old.kinds.kinds == before
 
 
-def test_a_prefix_of_the_other_kind_does_not_change_the_kind_of_its_node(write):
+def test_an_id_with_the_prefix_of_another_kind_keeps_its_kind(write):
     problem = assemble(read_edges(write("e.csv", RATINGS)))
     problem.kinds.resolve(read_labels(write("l.csv", "user_id,label\nitem_id:3,a\n7,b\n")))
     again = problem.kinds.resolve(read_labels(write("l.csv", "item_id,label\n3,a\n7,b\n")))

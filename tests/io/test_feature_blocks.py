@@ -199,7 +199,7 @@ ARRAYS = {
 }
 
 
-def compare(source, fate, id=None):
+def assert_read_alike(source, fate, id=None):
     """Assert that both readers give the same result, as expected by ``fate``."""
     if fate == "refused":
         for read in (map_features, read_features):
@@ -226,20 +226,20 @@ def test_tables_are_the_same_read_whole_and_by_columns(kind, suffix, write):
         frame.columns = frame.columns.astype(str)
         path = path.with_suffix(".parquet")
         frame.to_parquet(path)
-    compare(str(path), fate)
+    assert_read_alike(str(path), fate)
     if kind == "a label":
         note = f"{path}: column 'label' is named like a label and not used as a feature."
         assert map_features(str(path)).notes == [note]
     if kind == "long, one row each":
         # if an id is named, it is wide
-        compare(str(path), "by columns", id="id")
+        assert_read_alike(str(path), "by columns", id="id")
         assert map_features(str(path), id="id").names == ("word", "count")
 
 
 @pytest.mark.parametrize("kind", QUERIES)
 def test_queries_are_the_same_read_whole_and_by_columns(kind):
     fate, query = QUERIES[kind]
-    compare(query, fate)
+    assert_read_alike(query, fate)
 
 
 @pytest.mark.parametrize("kind", ARRAYS)
@@ -250,6 +250,6 @@ def test_array_files_are_the_same_read_whole_and_by_columns(kind, tmp_path):
             with pytest.raises(FileNotFoundError, match="does not exist"):
                 read(str(tmp_path / name))
     np.save(tmp_path / "x.npy", matrix)
-    compare(str(tmp_path / "x.npy"), "refused")
+    assert_read_alike(str(tmp_path / "x.npy"), "refused")
     np.save(tmp_path / "x.ids.npy", ids)
-    compare(str(tmp_path / "x.npy"), fate)
+    assert_read_alike(str(tmp_path / "x.npy"), fate)

@@ -18,7 +18,7 @@ def rows(problem):
     }
 
 
-def test_columns_of_one_name_are_one_feature_and_others_zero_for_other_kinds():
+def test_features_of_kinds_of_nodes_are_joined_by_column_name():
     problem = gssl.read(WROTE, features={"paper": PAPERS, "author": AUTHORS})
     assert rows(problem) == {
         "paper_id:1": {"year": -1.0, "topic=bio": 1.0},

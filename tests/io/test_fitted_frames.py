@@ -103,7 +103,7 @@ def test_a_frame_of_numbers_is_taken_as_it_is(people):
         model.transform(frame, adjacency=A)
 
 
-def test_a_column_of_fit_must_be_there_and_labels_may_be_a_series():
+def test_a_missing_column_is_refused_and_labels_may_be_a_series():
     pl = pytest.importorskip("polars")
     X = pl.DataFrame({"age": [1.0, 2.0, 8.0, 9.0], "job": ["x", "x", "y", "y"]})
     A = np.eye(4)[[1, 0, 3, 2]]

@@ -16,12 +16,12 @@ from gssl.graph.adjacency import relations_of
 from gssl.io import assemble, build_graph_store, open_graph_store, read_edges, read_labels
 
 
-def random_links(weighted, seed=0):
-    rng = np.random.default_rng(seed)
-    frame = pd.DataFrame({"src": rng.integers(0, 30, 400), "dst": rng.integers(0, 30, 400)}).astype(str)
-    frame["kind"] = rng.choice(["a", "b", ""], 400)
+def random_links(weighted, n_nodes=30, n_links=400):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.integers(0, n_nodes, (n_links, 2)), columns=["src", "dst"]).astype(str)
+    frame["kind"] = rng.choice(["a", "b", ""], n_links)
     if weighted:
-        frame["weight"] = rng.integers(0, 5, 400) / 2
+        frame["weight"] = rng.integers(0, 5, n_links) / 2
     return frame
 
 
@@ -30,11 +30,14 @@ def same(A, B):
     return list(relations_of(A)) == list(relations_of(B)) and all((x != y).nnz == 0 for x, y in pairs)
 
 
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("directed", [False, True])
-def test_a_store_has_the_relations_of_the_graph_in_memory(tmp_path, monkeypatch, weighted, directed):
-    monkeypatch.setattr(graph_merging, "_ENTRIES", 50)
-    frame, weight = random_links(weighted), {"a": 2.0, "other": 0.5}
+# the last has so many links that relations are merged in several parts
+SIZES = [(weighted, directed, (30, 400)) for weighted in (False, True) for directed in (False, True)]
+SIZES.append((True, True, (700, 200_000)))
+
+
+@pytest.mark.parametrize(("weighted", "directed", "size"), SIZES)
+def test_a_store_has_the_relations_of_the_graph_in_memory(tmp_path, weighted, directed, size):
+    frame, weight = random_links(weighted, *size), {"a": 2.0, "other": 0.5}
     options = {"edge_type": "kind", "directed": directed, "relation_weight": weight}
     store = build_graph_store(frame, tmp_path / "store", **options)
     problem = assemble(read_edges(frame, **options))
@@ -71,7 +74,7 @@ def test_arrays_of_relations_stay_in_files_and_labels_of_new_ids_join_them(tmp_p
         gssl.read(graph=tmp_path / "store", directed=True)
 
 
-def test_kinds_of_nodes_are_kept_and_a_relation_of_self_loops_alone_is_left_out(tmp_path):
+def test_a_store_keeps_kinds_of_nodes_and_drops_relations_of_self_loops(tmp_path):
     wrote = pd.DataFrame({"author_id": [1, 1, 2], "paper_id": [1, 2, 1]})
     cites = pd.DataFrame({"paper_id": [1, 2], "cited_paper_id": [2, 1]})
     itself = pd.DataFrame({"paper_id": [1, 2], "cited_paper_id": [1, 2]})

@@ -7,7 +7,7 @@ import pytest
 from scipy.sparse import csr_array, issparse
 
 from gssl.graph.mapped import mapped_file
-from gssl.io import Encoding, Features, Preparation, feature_blocks
+from gssl.io import Encoding, Features, Preparation
 from gssl.io.feature_blocks import to_file
 from gssl.operators import dense
 
@@ -31,8 +31,17 @@ FORMS = pytest.mark.parametrize("form", ["dense", "sparse", "mapped"])
 
 
 @FORMS
-def test_gaps_get_the_median_and_one_mark_for_equal_gaps(form, monkeypatch):
-    monkeypatch.setattr(feature_blocks, "_BLOCK_BYTES", 64)  # two columns at a time
+def test_columns_are_filled_some_at_a_time(form):
+    """32 columns of so many rows are a block."""
+    X = np.random.default_rng(0).integers(1, 9, size=(65_536, 70)).astype(np.float32)
+    X[::5, ::3] = NAN
+    given = features(as_form(X, form))
+    filled = dense(Preparation.fit(given, "none").apply(given).matrix)[:, :70]
+    np.testing.assert_array_equal(filled, np.where(np.isnan(X), np.nanmedian(X, axis=0), X))
+
+
+@FORMS
+def test_gaps_get_the_median_and_one_mark_for_equal_gaps(form):
     X = [[1, NAN, NAN, 5], [3, NAN, NAN, 6], [NAN, 7, 4, 7], [100, 9, 5, 8]]
     given = features(as_form(X, form))
     made = Preparation.fit(given, "none")

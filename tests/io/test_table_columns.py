@@ -32,7 +32,7 @@ def test_columns_of_number_types_are_numbers(kind, expected):
     assert is_number(Column("x", kind)) == expected
 
 
-def test_texts_are_numbers_where_they_can_be_and_whole_floats_are_texts_without_a_point():
+def test_texts_are_read_as_numbers_and_whole_floats_as_texts():
     table = open_table("SELECT unnest(['1e3', 'true', 'False', 'x', NULL]) AS x")
     numbers = table.fetch_columns(f"SELECT {number_sql(table.columns['x'])} AS x FROM {table.relation}")["x"]
     np.testing.assert_array_equal(numbers, [1000, 1, 0, np.nan, np.nan])

@@ -26,8 +26,9 @@ def test_equal_rows_of_one_id_are_merged(write, source):
 def count_work(monkeypatch, read):
     """Return the number of queries and of expressions in them that reading takes."""
     asked = []
-    query = Table._query
-    monkeypatch.setattr(Table, "_query", lambda self, sql, take: asked.append(sql) or query(self, sql, take))
+    for name in ("execute", "fetch_row", "fetch_rows", "fetch_columns"):
+        plain = getattr(Table, name)
+        monkeypatch.setattr(Table, name, lambda self, sql, plain=plain: asked.append(sql) or plain(self, sql))
     read()
     monkeypatch.undo()
     return len(asked), sum(sql.count(",") + 1 for sql in asked)

@@ -12,7 +12,6 @@ import pytest
 from tests.browser import open_tabs, start_browser
 
 from gssl.io import Problem
-from gssl.label import server as server_module
 from gssl.label.browser import write_redirect
 from gssl.label.server import LabelServer
 from gssl.label.session import Session
@@ -204,14 +203,14 @@ def start_with_classes(problem, names=KEYS, layout=False):
 @pytest.fixture
 def slow_page(request, open_page, serve, problem, monkeypatch):
     """A session and its page, on which every action takes a while, as on a large graph."""
-    act = server_module._Handler._act
-
-    def wait(handler, session, action):
-        time.sleep(0.15)
-        act(handler, session, action)
-
-    monkeypatch.setattr(server_module._Handler, "_act", wait)
     session = start_with_classes(problem)
+    act = session.act
+
+    def wait(*arguments):
+        time.sleep(0.15)
+        return act(*arguments)
+
+    monkeypatch.setattr(session, "act", wait)
     return session, open_page(serve(session), quiet=hasattr(request, "param"))
 
 
@@ -280,9 +279,7 @@ def answers(tab):
     return tab.locator("#answers .answer:not(.new) .answer-name").all_text_contents()
 
 
-def test_with_more_classes_than_keys_the_likely_and_the_recent_ones_have_the_digits(
-    open_page, serve, problem
-):
+def test_digits_stand_for_likely_and_recent_classes_if_there_are_many(open_page, serve, problem):
     session = start_with_classes(problem, NAMES)
     tab = open_page(serve(session))
     node = int(tab.text_content("#node-id")[1:])

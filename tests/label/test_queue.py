@@ -1,6 +1,5 @@
 import numpy as np
 
-from gssl.label import queue
 from gssl.label.queue import Queue
 from gssl.selection.suggestion import unit_rows
 
@@ -52,10 +51,8 @@ def test_where_nothing_is_alike_the_least_certain_comes():
     assert Queue(np.eye(3, dtype=np.float32)).next(doubt, closed, np.array([1])) == (2, 0)
 
 
-def test_a_used_up_sample_is_drawn_again(monkeypatch):
-    monkeypatch.setattr(queue, "SAMPLE", 20)
-    U = rows(100)
-    chosen, closed = Queue(U), np.zeros(100, dtype=bool)
+def test_a_used_up_sample_is_drawn_again():
+    chosen, closed = Queue(rows(100), sample=20), np.zeros(100, dtype=bool)
     seen = []
     for _ in range(100):
         node, _ = chosen.next(np.ones(100, dtype=np.float32), closed, np.flatnonzero(closed))

@@ -4,6 +4,7 @@ import socket
 import struct
 import threading
 import time
+from http.server import BaseHTTPRequestHandler
 
 import numpy as np
 import pytest
@@ -280,10 +281,12 @@ def test_idle_connections_make_room_for_the_page(server, ask):
             client.close()
 
 
-def test_a_connection_that_asks_nothing_is_closed(session, monkeypatch):
-    assert server_module._Handler.timeout <= 10
-    monkeypatch.setattr(server_module._Handler, "timeout", 0.1)
-    with LabelServer(session) as server:
+def test_a_connection_that_asks_nothing_is_closed(session):
+    class Hasty(LabelServer):
+        patience = 0.1
+
+    assert LabelServer.patience <= 10
+    with Hasty(session) as server:
         server.start()
         with socket.create_connection(("127.0.0.1", server.port), timeout=20) as client:
             assert client.recv(1) == b""
@@ -377,15 +380,15 @@ def test_the_labels_are_free_while_an_answer_is_sent(ask, session, monkeypatch, 
         if got:
             session.lock.release()
 
-    def send(handler, *answer):
+    def send(handler, status):
         # the lock is reentrant, so another thread must try it
         other = threading.Thread(target=try_lock)
         other.start()
         other.join()
-        sent(handler, *answer)
+        sent(handler, status)
 
-    sent = server_module._Handler._send
-    monkeypatch.setattr(server_module._Handler, "_send", send)
+    sent = BaseHTTPRequestHandler.send_response
+    monkeypatch.setattr(BaseHTTPRequestHandler, "send_response", send)
     assert ask("GET" if body is None else "POST", path, body)[0] == 200
     assert free == [True]
 

@@ -191,7 +191,7 @@ def test_priors_help_where_labels_were_drawn_evenly():
         (read_priors, ["0.5", "0.5"], "priors must be 2 numbers"),
     ],
 )
-def test_errors(function, value, message):
+def test_bad_weights_and_priors_are_refused(function, value, message):
     with pytest.raises(ValueError, match=message):
         function(value, np.array(["a", "b"]), np.array([0, 1, 1]))
 

@@ -189,7 +189,7 @@ def test_a_grown_graph(classifier, problem, grown):
     ],
     ids=str,
 )
-def test_what_knows_nodes_predicts_a_grown_graph_as_a_fit_to_it_and_refuses_a_part(problem, grown, model):
+def test_propagation_on_a_grown_graph_is_a_fit_to_it_and_a_part_is_refused(problem, grown, model):
     """A fit to the grown graph has the same labels."""
     X, A = problem.X, problem.A
     refitted = clone(model).fit(grown.X, grown.y, adjacency=grown.A)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 from sklearn.base import clone
+from tests.problems import use_label_space
 
 import gssl
 from gssl.datasets import make_block_graph
@@ -60,7 +61,7 @@ def test_embeddings_by_columns(data, embedder, request):
 @pytest.mark.parametrize("in_label_space", [True, False])
 def test_a_classifier_by_columns(data, in_label_space, request, monkeypatch):
     X, A, y = data
-    monkeypatch.setattr(gssl.EmbeddingClassifier, "_label_space_pays", lambda *_: in_label_space)
+    use_label_space(monkeypatch, gssl.EmbeddingClassifier, in_label_space)
     expected = gssl.EmbeddingClassifier(gssl.GGCM(depth=3)).fit(X, y, adjacency=A)
     embedding = expected.embedding_
     execution = request.getfixturevalue("halves")
@@ -74,7 +75,7 @@ def test_a_classifier_by_columns(data, in_label_space, request, monkeypatch):
 
 def test_ogc_by_columns(data, request, monkeypatch):
     X, A, y = data
-    monkeypatch.setattr(gssl.OGC, "_label_space_pays", lambda *_: False)
+    use_label_space(monkeypatch, gssl.OGC, False)
     expected = gssl.OGC(eta_sup=0.05, max_iter=8, random_state=0).fit(X, y, adjacency=A)
     embedding, history = expected.embedding_, expected.history_
     execution = request.getfixturevalue("halves")

@@ -134,7 +134,7 @@ def test_validation_nodes_of_a_classifier_train_nothing(problem):
         ("forest", None, "head must be"),
     ],
 )
-def test_errors(problem, head, validation, message):
+def test_bad_heads_and_validation_nodes_are_refused(problem, head, validation, message):
     model = gssl.EmbeddingClassifier(gssl.SGC(), head=head)
     with pytest.raises(ValueError, match=message):
         model.fit(problem.X, problem.y, adjacency=problem.A, validation=validation)

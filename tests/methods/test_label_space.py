@@ -3,10 +3,11 @@
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
+from tests.problems import use_label_space
 
 import gssl
 from gssl.datasets import draw_split, make_block_graph
-from gssl.methods import embedding_classifier, label_space, ogc
+from gssl.methods import label_space
 from gssl.methods.inputs import check_features
 from gssl.methods.linear_filters import LinearFilter
 from gssl.operators import Filters, Mixture, complement_negatives, normalized_adjacency
@@ -101,9 +102,7 @@ def test_classifiers_predict_the_same_in_label_space(data, y, embedder, head, mo
         embedder = embedder.set_params(random_state=1)
     models = []
     for pays in (True, False):
-        monkeypatch.setattr(
-            embedding_classifier.EmbeddingClassifier, "_label_space_pays", lambda *_, pays=pays: pays
-        )
+        use_label_space(monkeypatch, gssl.EmbeddingClassifier, pays)
         model = gssl.EmbeddingClassifier(embedder, head=head, random_state=0)
         models.append(model.fit(data.features.astype(np.float64), y, adjacency=data.adjacency))
         assert ("embedding_" in model.__dict__) is not pays
@@ -117,7 +116,7 @@ def test_classifiers_predict_the_same_in_label_space(data, y, embedder, head, mo
 def test_ogc_learns_the_same_in_label_space(data, y, loss, monkeypatch):
     models = []
     for in_label_space in (True, False):
-        monkeypatch.setattr(ogc.OGC, "_label_space_pays", lambda *_, pays=in_label_space: pays)
+        use_label_space(monkeypatch, gssl.OGC, in_label_space)
         model = gssl.OGC(eta_sup=0.05, loss=loss, max_iter=30, agreement=1.0, random_state=0)
         models.append(model.fit(data.features.astype(np.float64), y, adjacency=data.adjacency, anchors=0.5))
     there, here = models

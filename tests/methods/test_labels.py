@@ -52,7 +52,7 @@ def model():
 
 
 @pytest.mark.parametrize("form", NUMBERS)
-def test_numbers(problem, known, model, form):
+def test_numbers_of_any_form_are_labels(problem, known, model, form):
     y = NUMBERS[form](5 * problem.truth, known)
     model.fit(problem.X, y, adjacency=problem.A)
     np.testing.assert_array_equal(model.classes_, [0, 5, 10])
@@ -70,7 +70,7 @@ def test_text_in_an_object_array(problem, known, classifier, missing):
 
 
 @pytest.mark.parametrize("form", TEXTS)
-def test_texts(problem, known, model, form):
+def test_texts_of_any_form_are_labels(problem, known, model, form):
     model.fit(problem.X, TEXTS[form](NAMES[problem.truth], known), adjacency=problem.A)
     assert model.transduction_.tolist() == NAMES[problem.truth].tolist()
 
@@ -108,7 +108,7 @@ def test_minus_one_as_text_is_a_class_beside_one_other_class():
     assert encode_labels(["1", "-1", "1"])[0].tolist() == ["-1", "1"]
 
 
-def test_a_class_that_the_user_wants_is_kept_though_it_is_written_like_a_missing_value(problem, known):
+def test_a_class_may_be_written_like_a_missing_value(problem, known):
     y = np.where(known, np.array(["NA", "EU", "-1"], dtype=object)[problem.truth], None)
     labels = read_labels(pandas.DataFrame({"id": np.arange(36), "label": y}), na=["unknown"]).labels
     model = gssl.EmbeddingClassifier(gssl.SGC(), head="ridge").fit(problem.X, labels, adjacency=problem.A)

@@ -45,7 +45,6 @@ def test_local_depths_are_computed_once_for_a_graph(scattered, monkeypatch):
         return local_depths(A_hat, epsilon, limit)
 
     monkeypatch.setattr(ndls, "local_depths", noting)
-    monkeypatch.setattr(ndls, "_kept", {})
     X = np.random.default_rng(0).random((len(scattered), 3))
     for alpha in (0.05, 0.15):
         gssl.NDLS(depth=6, epsilon=0.2, alpha=alpha).fit(X, adjacency=csr_array(scattered))
@@ -55,9 +54,10 @@ def test_local_depths_are_computed_once_for_a_graph(scattered, monkeypatch):
     # other weights make another graph
     gssl.NDLS(depth=5, epsilon=0.3).fit(X, adjacency=csr_array(2 * scattered))
     assert asked[1:] == [(0.3, 6), (0.3, 5), (0.3, 5)]
-    for epsilon in np.linspace(0.4, 0.8, 9):
-        gssl.NDLS(depth=2, epsilon=epsilon).fit(X, adjacency=csr_array(scattered))
-    assert len(ndls._kept) == 4
+    # the last four are kept
+    for epsilon in (0.4, 0.5, 0.6, 0.7, 0.4, 0.3):
+        gssl.NDLS(depth=5, epsilon=epsilon).fit(X, adjacency=csr_array(scattered))
+    assert [epsilon for epsilon, _ in asked[4:]] == [0.4, 0.5, 0.6, 0.7, 0.3]
 
 
 @pytest.mark.parametrize("epsilon", [0.2, 0.6, 2.0])

@@ -129,16 +129,6 @@ def test_inputs_are_never_modified(classifier, problem, sparse):
         np.testing.assert_array_equal(array, copy)
 
 
-def test_float32_stays_float32_and_predicts_the_same(classifier, problem):
-    small = clone(classifier).fit(problem.X.astype(np.float32), problem.y, adjacency=problem.A)
-    large = classifier.fit(problem.X, problem.y, adjacency=problem.A)
-    assert small.label_distributions_.dtype == np.float32
-    assert large.label_distributions_.dtype == np.float64
-    np.testing.assert_array_equal(small.transduction_, large.transduction_)
-    np.testing.assert_allclose(small.label_distributions_, large.label_distributions_, atol=1e-4)
-    assert small.predict_proba(problem.X.astype(np.float32), adjacency=problem.A).dtype == np.float32
-
-
 @pytest.mark.parametrize("with_graph", [True, False])
 def test_sparse_features_are_the_dense_ones(classifier, problem, with_graph):
     X = np.where(problem.X > 0.05, problem.X, 0)

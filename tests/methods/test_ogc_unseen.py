@@ -147,4 +147,6 @@ def test_labels_that_are_not_learnt_are_a_warning():
 def test_learnt_labels_are_no_warning(problem):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        gssl.OGC(random_state=0).fit(problem.X, problem.y, adjacency=problem.A)
+        model = gssl.OGC(random_state=0).fit(problem.X, problem.y, adjacency=problem.A)
+    labelled = problem.y >= 0
+    np.testing.assert_array_equal(model.transduction_[labelled], problem.y[labelled])

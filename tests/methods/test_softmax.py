@@ -47,7 +47,7 @@ def test_a_softmax_map_brings_back_a_class_between_two_others():
     assert without.sum() > plain.sum()
 
 
-def test_logits_without_a_label_are_those_of_a_map_that_was_fitted_without_it():
+def test_leave_one_out_logits_are_those_of_a_map_fitted_without_the_label():
     rng = np.random.default_rng(0)
     codes = np.arange(80) % 4
     Y, weights = np.eye(4)[codes], rng.uniform(0.5, 2.0, size=80)

@@ -5,6 +5,7 @@ import copy
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
+from tests.problems import use_label_space
 
 import gssl
 from gssl.datasets import draw_split, make_block_graph
@@ -42,15 +43,11 @@ def labels(data):
     return some(0, 5), some(0, 9), some(1, 9)
 
 
-def always(monkeypatch, kind, pays):
-    monkeypatch.setattr(kind, "_label_space_pays", lambda *_: pays)
-
-
 @pytest.mark.parametrize("in_label_space", [True, False])
 @pytest.mark.parametrize("head", ["logistic", "ridge", "adam"])
 @pytest.mark.parametrize("embedder", EMBEDDERS, ids=lambda e: type(e).__name__)
 def test_a_head_is_what_a_fit_would_give(data, labels, embedder, head, in_label_space, monkeypatch):
-    always(monkeypatch, embedding_classifier.EmbeddingClassifier, in_label_space)
+    use_label_space(monkeypatch, embedding_classifier.EmbeddingClassifier, in_label_space)
     X, A = data.features.astype(np.float64), data.adjacency
     model = gssl.EmbeddingClassifier(embedder, head, random_state=0).fit(X, labels[0], adjacency=A)
     for y in (labels[1], labels[2]):
@@ -64,7 +61,7 @@ def test_a_head_is_what_a_fit_would_give(data, labels, embedder, head, in_label_
 
 @pytest.mark.parametrize("in_label_space", [True, False])
 def test_only_new_labels_and_classes_are_propagated(data, labels, passes, monkeypatch, in_label_space):
-    always(monkeypatch, embedding_classifier.EmbeddingClassifier, in_label_space)
+    use_label_space(monkeypatch, embedding_classifier.EmbeddingClassifier, in_label_space)
     model = gssl.EmbeddingClassifier(gssl.SGC(depth=3))
     model.fit(data.features, labels[0], adjacency=data.adjacency)
     assert (60 in [width for *_, width in passes]) is not in_label_space
@@ -81,7 +78,7 @@ def test_only_new_labels_and_classes_are_propagated(data, labels, passes, monkey
 @pytest.mark.parametrize("in_label_space", [True, False])
 @pytest.mark.parametrize("loss", ["squared", "cross_entropy"])
 def test_ogc_is_what_a_fit_would_give(data, labels, loss, in_label_space, monkeypatch):
-    always(monkeypatch, ogc.OGC, in_label_space)
+    use_label_space(monkeypatch, ogc.OGC, in_label_space)
     X, A = data.features.astype(np.float64), data.adjacency
     model = gssl.OGC(loss=loss, random_state=0)
     # the anchors belong to the first fit
@@ -185,7 +182,7 @@ def test_labels_that_are_refused_change_nothing(problem, model):
     two = np.where(problem.y == 2, -1, problem.y)
     with pytest.raises(ValueError, match=r"priors must be 2 numbers|class_weight names 2"):
         model.update_labels(two)
-    for name in ("classes_", "_fit_codes", "reached_", "label_distributions_", "transduction_"):
+    for name in ("classes_", "fit_codes", "reached_", "label_distributions_", "transduction_"):
         np.testing.assert_array_equal(getattr(model, name), getattr(before, name))
     expected = before.predict(problem.X, adjacency=problem.A)
     np.testing.assert_array_equal(model.predict(problem.X, adjacency=problem.A), expected)

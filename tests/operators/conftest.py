@@ -10,7 +10,7 @@ def dtype(request):
 
 
 @pytest.fixture
-def close(dtype):
+def assert_close(dtype):
     """Assert that a result has the float type of its inputs and the values of dense algebra in float64."""
 
     def assert_close(result, expected):

@@ -33,9 +33,9 @@ def N(A, dtype):
     return sample_negatives(A, 1, random_state=0).astype(dtype)
 
 
-def test_normalized_negatives(A, close):
+def test_normalized_negatives(A, assert_close):
     """Any graph with isolated nodes and weights can be a negative graph."""
-    close(normalized_negatives(csr_array(A)).toarray(), dense_N_hat(A))
+    assert_close(normalized_negatives(csr_array(A)).toarray(), dense_N_hat(A))
 
 
 @pytest.mark.parametrize("kind", [np.int64, np.bool_])
@@ -45,24 +45,24 @@ def test_whole_and_true_weights_are_weights_too(kind):
     np.testing.assert_allclose(normalized_negatives(csr_array(star)).toarray(), expected, atol=1e-14)
 
 
-def test_complement_is_the_dense_complement(A, U, close):
+def test_complement_is_the_dense_complement(A, U, assert_close):
     expected = dense_N_hat(dense_complement(A))
-    close(complement_negatives(csr_array(A)) @ U, expected @ U.astype(np.float64))
-    close(complement_negatives(csr_array(A)) @ np.eye(9, dtype=U.dtype), expected)
+    assert_close(complement_negatives(csr_array(A)) @ U, expected @ U.astype(np.float64))
+    assert_close(complement_negatives(csr_array(A)) @ np.eye(9, dtype=U.dtype), expected)
 
 
-def test_complement_of_a_complete_graph_changes_nothing(U, dtype, close):
+def test_complement_of_a_complete_graph_changes_nothing(U, dtype, assert_close):
     complete = csr_array(np.ones((9, 9), dtype=dtype) - np.eye(9, dtype=dtype))
-    close(complement_negatives(complete) @ U, U)
+    assert_close(complement_negatives(complete) @ U, U)
 
 
 @pytest.mark.parametrize("beta", [0.0, 0.3, 1.0])
-def test_lazy_inverse_convolution(A, N, U, close, beta):
+def test_lazy_inverse_convolution(A, N, U, assert_close, beta):
     I = np.eye(9)  # noqa: E741
     sampled = (beta * dense_N_hat(N.toarray()) + (1 - beta) * I) @ U.astype(np.float64)
-    close(inverse_convolution(normalized_negatives(N), U, beta), sampled)
+    assert_close(inverse_convolution(normalized_negatives(N), U, beta), sampled)
     exact = (beta * dense_N_hat(dense_complement(A)) + (1 - beta) * I) @ U.astype(np.float64)
-    close(inverse_convolution(complement_negatives(csr_array(A)), U, beta), exact)
+    assert_close(inverse_convolution(complement_negatives(csr_array(A)), U, beta), exact)
 
 
 def test_nothing_given_is_modified(A, U):
@@ -73,15 +73,15 @@ def test_nothing_given_is_modified(A, U):
     np.testing.assert_array_equal(U, before)
 
 
-def test_unnormalised_igc_is_gradient_ascent_on_the_sharpening_loss(N, U, close):
+def test_unnormalised_igc_is_gradient_ascent_on_the_sharpening_loss(N, U, assert_close):
     dense = N.toarray().astype(np.float64)
     degree = dense.sum(axis=1)
     root = np.diag(np.where(degree > 0, 1 / np.sqrt(np.maximum(degree, 1e-9)), 0.0))
     L = root @ (np.diag(degree) - dense) @ root
-    close(laplacian_sharpening(N, U, 0.3), (np.eye(9) + 0.6 * L) @ U)
+    assert_close(laplacian_sharpening(N, U, 0.3), (np.eye(9) + 0.6 * L) @ U)
     paired = degree > 0
     nine = 2 * np.eye(9) - root @ dense @ root
-    close(laplacian_sharpening(N, U)[paired], (nine @ U)[paired])
+    assert_close(laplacian_sharpening(N, U)[paired], (nine @ U)[paired])
     np.testing.assert_array_equal(laplacian_sharpening(N, U)[~paired], U[~paired])
     assert sharpening_loss(N, laplacian_sharpening(N, U)) > sharpening_loss(N, U)
 

@@ -72,7 +72,7 @@ def test_mix_is_its_twin(dtype, weighted, sharp, gather, sparse, restart, width,
         np.testing.assert_allclose(total, expected, atol=tolerance)
 
 
-def test_the_complement_of_another_graph_with_as_many_links_is_not_taken_for_that_of_this_graph():
+def test_complements_of_graphs_with_as_many_links_are_told_apart():
     A, other = path_graph([0, 1, 2, 3, 4, 5]), path_graph([5, 0, 3, 1, 4, 2])
     U = np.random.default_rng(0).random((6, 4))
     A_hat, N_hat = normalized_adjacency(A), complement_negatives(other)

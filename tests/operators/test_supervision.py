@@ -36,8 +36,8 @@ def dense_Z(U, W, loss):
     return Z if loss == "squared" else np.exp(Z) / np.exp(Z).sum(axis=1, keepdims=True)
 
 
-def test_soft_labels(U, W, loss, close):
-    close(soft_labels(U @ W, loss), dense_Z(U, W, loss))
+def test_soft_labels(U, W, loss, assert_close):
+    assert_close(soft_labels(U @ W, loss), dense_Z(U, W, loss))
 
 
 def test_softmax_of_huge_scores_is_a_distribution():
@@ -45,21 +45,21 @@ def test_softmax_of_huge_scores_is_a_distribution():
     np.testing.assert_array_equal(Z, [[1.0, 0.0]])
 
 
-def test_residual(U, W, Y, loss, close):
-    close(residual(U @ W, Y, loss), dense_Z(U, W, loss) - Y)
+def test_residual(U, W, Y, loss, assert_close):
+    assert_close(residual(U @ W, Y, loss), dense_Z(U, W, loss) - Y)
 
 
-def test_supervised_embedding(U, W, Y, S, loss, close):
+def test_supervised_embedding(U, W, Y, S, loss, assert_close):
     expected = -0.3 * S @ (dense_Z(U, W, loss) - Y) @ W.T.astype(np.float64)
     pull = supervised_embedding(residual(U[LABELLED] @ W, Y[LABELLED], loss), W, 0.3)
-    close(np.asarray(pull), expected[LABELLED])
+    assert_close(np.asarray(pull), expected[LABELLED])
     assert not np.delete(expected, LABELLED, axis=0).any()
 
 
-def test_linear_step(U, W, Y, S, loss, close):
+def test_linear_step(U, W, Y, S, loss, assert_close):
     expected = W - 0.3 * U.T.astype(np.float64) @ S @ (dense_Z(U, W, loss) - Y)
     before = W.copy()
-    close(linear_step(U[LABELLED], W, residual(U[LABELLED] @ W, Y[LABELLED], loss), 0.3), expected)
+    assert_close(linear_step(U[LABELLED], W, residual(U[LABELLED] @ W, Y[LABELLED], loss), 0.3), expected)
     np.testing.assert_array_equal(W, before)
 
 

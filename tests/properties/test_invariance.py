@@ -141,7 +141,10 @@ def test_an_edge_named_twice_is_the_edge(for_all, random_problems, name):
 def test_single_precision_says_the_same(for_all, random_problems, name):
     def check(problem):
         exact, small = fit(name, problem), fit(name, problem.of(X=problem.X.astype(np.float32)))
-        assert small.label_distributions_.dtype == np.float32
+        X = problem.X.astype(np.float32)
+        P = small.predict_proba(X, adjacency=problem.A)
+        assert (small.label_distributions_.dtype, P.dtype) == (np.float32, np.float32)
+        assert exact.label_distributions_.dtype == np.float64
         assert_near(small.label_distributions_, exact.label_distributions_, 2e-3)
         np.testing.assert_array_equal(small.reached_, exact.reached_)
 

@@ -120,7 +120,7 @@ def test_edges(tmp_path, suffix, ids):
     assert sorted(zip(edges.ids[edges.source], edges.ids[edges.target], strict=True)) == wanted
 
 
-def test_edges_of_guarded_ids_are_the_same_in_a_graph_store_of_a_large_file(tmp_path):
+def test_a_store_of_a_large_file_keeps_ids_guarded_against_formulas(tmp_path):
     ids = texts([f"@n{i}" for i in range(60_000)])
     write_columns(tmp_path / "e.csv", {"source": ids, "target": np.roll(ids, 1)})
     store = build_graph_store(tmp_path / "e.csv", tmp_path / "store")

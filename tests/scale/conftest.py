@@ -8,6 +8,7 @@ from time import monotonic, sleep
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
+from tests.problems import use_label_space
 
 import gssl
 from gssl.operators import Filters, normalized_adjacency
@@ -126,7 +127,7 @@ def client():
 @pytest.fixture
 def direct(monkeypatch):
     """Keep OGC from using label space, so that it has embeddings."""
-    monkeypatch.setattr(gssl.OGC, "_label_space_pays", lambda *_: False)
+    use_label_space(monkeypatch, gssl.OGC, False)
 
 
 class DaskProcesses:

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from gssl.scale import columns
 from gssl.scale.columns import ColumnSource, add_product, read_columns, transposed_product
 from gssl.scale.memory import SlabPlan
 
@@ -28,13 +27,12 @@ def given(request, X, tmp_path):
 
 @pytest.mark.parametrize("wanted", [slice(0, 7), slice(2, 5), slice(6, 7)])
 @pytest.mark.parametrize("block", [1 << 23, 60])
-def test_columns_are_the_same_wherever_they_are(X, given, wanted, block, monkeypatch):
-    monkeypatch.setattr(columns, "_BLOCK_BYTES", block)
-    found = read_columns(given, wanted)
+def test_columns_are_the_same_wherever_they_are(X, given, wanted, block):
+    found = read_columns(given, wanted, block_bytes=block)
     assert found.flags.c_contiguous
     np.testing.assert_array_equal(found, X[:, wanted])
     out = np.empty((50, wanted.stop - wanted.start), np.float32)
-    found = read_columns(given, wanted, out)
+    found = read_columns(given, wanted, out, block)
     assert found is out or wanted == slice(0, 7)
     np.testing.assert_array_equal(found, X[:, wanted])
 

@@ -6,6 +6,7 @@ import sys
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
+from tests.problems import use_label_space
 
 import gssl
 from benchmarks.rows import plans
@@ -154,7 +155,7 @@ def test_a_run_cuts_the_slabs_of_its_plan(tmp_path, monkeypatch, method):
     y = np.where(np.arange(n) % 100 == 0, data.labels, -1)
     job = Job(n, A.nnz // 2, d, depth=2, classes=len(set(y)) - 1, method=method)
     plan = slabs.plan_slabs
-    monkeypatch.setattr(gssl.OGC, "_label_space_pays", lambda *_: False)
+    use_label_space(monkeypatch, gssl.OGC, False)
     monkeypatch.setattr(slabs, "plan_slabs", lambda *a: cut.append(plan(*a)) or cut[-1])
     widths = []
     for budget in (400_000, 700_000, 5_000_000):

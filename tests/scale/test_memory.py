@@ -10,11 +10,11 @@ import pytest
 from scipy.sparse import csr_array
 
 from gssl.operators import Filters, complement_negatives, normalized_adjacency
-from gssl.scale import memory
 from gssl.scale.memory import (
     Load,
     SlabPlan,
     available_memory,
+    container_limits,
     embedding_load,
     graph_bytes,
     plan_slabs,
@@ -59,16 +59,16 @@ def test_sizes_are_written_in_the_unit_that_fits():
 
 def test_memory_is_what_the_least_of_all_limits_leaves(monkeypatch, tmp_path):
     assert available_memory() > 0
-    assert list(memory._of_container(tmp_path)) == []
+    assert list(container_limits(tmp_path)) == []
     for name, content in (
         ("memory.max", "1000"),
         ("memory.current", "700"),
         ("memory.stat", "active_file 50\ninactive_file 200\n"),
     ):
         (tmp_path / name).write_text(content)
-    assert list(memory._of_container(tmp_path)) == [500]
+    assert list(container_limits(tmp_path)) == [500]
     (tmp_path / "memory.max").write_text("max")
-    assert list(memory._of_container(tmp_path)) == []
+    assert list(container_limits(tmp_path)) == []
     monkeypatch.setenv("GSSL_MEMORY", "4e9")
     assert available_memory() == 4 * 10**9
     monkeypatch.setenv("GSSL_MEMORY", "lots")

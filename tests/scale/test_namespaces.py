@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import gssl
+from gssl.scale.progress import watching
 
 distributed = pytest.importorskip("distributed", reason="the extra 'distributed' is not installed")
 
@@ -83,16 +84,14 @@ def test_workers_in_other_networks_give_the_same_and_one_may_be_cut_off(blocks, 
         found = model.fit(X, y, adjacency=A).label_distributions_
     assert np.array_equal(found, plain)
 
-    step, steps = gssl.OGC._step, []
+    steps = []
 
-    def cut_at_four(*arguments):
-        steps.append(len(steps) + 1)
-        if steps[-1] == 4:
+    def cut_after_three(done, total):
+        steps.append(done)
+        if done == 3:
             _ip("link", "set", networks[0][2], "down")
-        return step(*arguments)
 
-    monkeypatch.setattr(gssl.OGC, "_step", cut_at_four)
-    with gssl.execution(client=away):
+    with watching(cut_after_three), gssl.execution(client=away):
         found = model.fit(X, y, adjacency=A).label_distributions_
     assert len(steps) == 8
     assert len(away.nthreads()) == 1

@@ -4,6 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
+from tests.problems import use_label_space
 
 import gssl
 
@@ -65,7 +66,7 @@ def _same_columns(found, expected, step=512):
 )
 def test_predictions_are_the_same_anywhere(client, name, method, monkeypatch):
     if method == "OGC, all columns":
-        monkeypatch.setattr(gssl.OGC, "_label_space_pays", lambda *_: False)
+        use_label_space(monkeypatch, gssl.OGC, False)
     data = _load(name)
     y = _labels(data)
     n, d = data.features.shape

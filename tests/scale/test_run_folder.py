@@ -81,7 +81,7 @@ def try_to_lock():
         yield lock
 
 
-def test_one_process_at_a_time_has_a_folder_and_may_come_back_to_it(tmp_path, try_to_lock):
+def test_one_process_at_a_time_locks_a_folder(tmp_path, try_to_lock):
     first = RunFolder(tmp_path).lock()
     second = RunFolder(tmp_path).lock()
     assert first is second

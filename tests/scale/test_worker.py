@@ -86,7 +86,7 @@ def test_a_worker_that_does_not_see_the_columns_says_so(tmp_path):
         worker.embed(job, part, slice(0, 2))
 
 
-def test_a_slab_in_a_file_travels_as_its_content_and_goes_with_its_last_user():
+def test_a_slab_in_a_file_is_pickled_by_content_and_removed_after_use():
     U = np.arange(6.0).reshape(3, 2)
     slab = FileSlab(U)
     path = slab._path

@@ -154,8 +154,8 @@ def test_columns_have_names_and_unknown_changes_are_empty(spoiled):
 
 
 def test_a_problem_names_the_labels(spoiled):
-    model = spoiled[3]
-    ids, A = [f"n{k}" for k in range(150)], model._fit_inputs.A
+    _, A, _, model = spoiled
+    ids = [f"n{k}" for k in range(150)]
     problem = SimpleNamespace(node_ids=ids, adjacency=A)
     report = audit(model, changes=1, problem=problem)
     assert report.to_dict()["id"][0] == f"n{report.nodes[0]}"
@@ -174,7 +174,7 @@ def test_bad_arguments_and_loaded_models_are_refused(spoiled, tmp_path):
         audit(gssl.load(tmp_path / "m.gssl"))
 
 
-def test_one_number_of_contradicted_labels_in_the_table_and_in_the_audit(spoiled):
+def test_the_table_and_the_audit_count_the_same_contradicted_labels(spoiled):
     _, _, y, model = spoiled
     predictions = list_predictions(model, np.arange(len(y)).astype(str), y != UNLABELLED)
     found = audit(model, changes=0)

@@ -58,7 +58,7 @@ def parts(fitted):
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_it_is_better_than_features_alone_and_knows_how_good_it_is(seed):
+def test_a_regressor_beats_features_alone_and_estimates_its_r_squared(seed):
     X, A, y, known = near_places(seed)
     model, new = fit(X, y, known, A), ~known
     found = r2_score(y[new], model.transduction_[new])
@@ -246,14 +246,15 @@ def test_an_additional_node_without_links_changes_nothing(drawn, fitted, parts):
     assert np.isfinite(predicted[-1])
 
 
-def test_a_model_of_features_predicts_any_graph(monkeypatch):
-    monkeypatch.setattr("gssl.selection.number_search.REACHES", ())
+def test_a_model_of_features_predicts_any_graph():
     X, A, _, known = near_places(3)
-    y, known = 2.0 * X[:, 0] + 1.0, known & (np.arange(len(X)) < 80)
+    # errors that neighbours do not share
+    y = 2.0 * X[:, 0] + 1.0 + np.random.default_rng(9).normal(size=len(X))
+    known = known & (np.arange(len(X)) < 80)
     model = fit(X, y, known, A, depth=2)
     assert not model.knows_nodes
     Z, B, _, _ = near_places(4, 60)
-    assert r2_score(2.0 * Z[:, 0] + 1.0, model.predict(Z, adjacency=B)) > 0.95
+    assert r2_score(2.0 * Z[:, 0] + 1.0, model.predict(Z, adjacency=B)) > 0.8
 
 
 def test_a_model_of_logarithms_is_saved_as_such(tmp_path, drawn):

@@ -112,7 +112,7 @@ def test_the_correction_comes_before_priors(blocks, name):
     np.testing.assert_allclose(moved.classifier_.label_distributions_, alone.label_distributions_)
 
 
-def test_priors_come_after_the_correction_in_a_saved_model_and_in_its_sets(blocks, tmp_path):
+def test_saved_models_and_sets_apply_priors_after_the_correction(blocks, tmp_path):
     X, A, y, truth = blocks
     priors = [0.1, 0.1, 0.1, 0.7]
     classifier = gssl.EmbeddingClassifier(gssl.SSGC(depth=4), priors=priors)
@@ -202,13 +202,13 @@ def test_an_update_that_is_refused_changes_nothing(blocks, monkeypatch, changes,
         raise MemoryError("no room to hide labels")
 
     if error is MemoryError:
-        monkeypatch.setattr(gssl.CalibratedClassifier, "_hide_labels", refuse)
+        monkeypatch.setattr("gssl.selection.calibrated.held_out_distributions", refuse)
     labels = np.where(np.arange(len(y)) % 2 == 0, y, -1) if code is None else np.where(y == code, code, -1)
     with pytest.raises(error, match=message):
         model.set_params(**changes).update_labels(labels)
     for each, P in zip((model, model.classifier_), before, strict=True):
         np.testing.assert_array_equal(each.label_distributions_, P)
-        np.testing.assert_array_equal(each._fit_codes, y)
+        np.testing.assert_array_equal(each.fit_codes, y)
     np.testing.assert_array_equal(model.classes_, [0, 1, 2, 3])
 
 
@@ -216,7 +216,7 @@ def test_an_update_that_is_refused_changes_nothing(blocks, monkeypatch, changes,
     ("model", "place"),
     [
         (gssl.AutoClassifier(depth=2), "gssl.selection.model_search.clear_winner"),
-        (gssl.AutoClassifier(depth=2), "gssl.selection.auto.AutoClassifier._distributions"),
+        (gssl.AutoClassifier(depth=2), "gssl.selection.auto.softmax"),
         (gssl.OGC(random_state=0), "gssl.methods.ogc.descending_step"),
         (gssl.CalibratedClassifier(gssl.OGC(random_state=0)), "gssl.methods.ogc.descending_step"),
         (gssl.CalibratedClassifier(), "gssl.selection.calibrated.held_out_distributions"),
@@ -364,7 +364,7 @@ def test_without_a_graph_new_rows_take_the_calibrated_mean(blocks):
         ({"random_state": -1}, "random_state"),
     ],
 )
-def test_bad_parameters(blocks, changes, said):
+def test_bad_parameters_are_refused(blocks, changes, said):
     X, A, y, _ = blocks
     with pytest.raises(ValueError, match=said):
         gssl.CalibratedClassifier().set_params(**changes).fit(X, y, adjacency=A)

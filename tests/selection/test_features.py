@@ -5,15 +5,13 @@ import pytest
 from scipy.sparse import csr_array
 from sklearn.preprocessing import normalize
 
-from gssl.selection import features
 from gssl.selection.features import Features
 
 
 @pytest.fixture(params=["dense", "sparse", "file", "file by columns"])
-def X(request, tmp_path, monkeypatch):
-    monkeypatch.setattr(features, "_BLOCK_BYTES", 1)  # the smallest possible blocks
-    monkeypatch.setattr("gssl.graph.mapped._BLOCK_BYTES", 2000)
-    X = np.random.default_rng(0).normal(size=(200, 7))
+def X(request, tmp_path):
+    """17 MB, which are more than a block of a file and than the rows copied at a time."""
+    X = np.random.default_rng(0).normal(size=(2200, 1000))
     X[3] = 0.0
     X[4] *= 1e200  # squares would overflow
     if request.param == "sparse":
@@ -28,7 +26,7 @@ def test_rows_of_length_one(X):
     given = X.toarray() if hasattr(X, "toarray") else np.array(X)
     expected = normalize(normalize(given, norm="max"))
     unit, rng = Features.unit(X), np.random.default_rng(1)
-    V, nodes = rng.normal(size=(7, 3)), np.array([199, 3, 4])
+    V, nodes = rng.normal(size=(1000, 3)), np.array([2199, 3, 4])
     rows = unit.rows(nodes)
     np.testing.assert_allclose(
         rows.toarray() if hasattr(rows, "toarray") else rows, expected[nodes], rtol=1e-14
@@ -40,7 +38,7 @@ def test_rows_of_length_one(X):
 
 def test_features_as_they_are_given(X):
     given = X.toarray() if hasattr(X, "toarray") else np.array(X)
-    np.testing.assert_array_equal(Features(X).times(np.eye(7)[:, :3]), given[:, :3])
+    np.testing.assert_array_equal(Features(X).times(np.eye(1000)[:, :3]), given[:, :3])
 
 
 def test_standardised_columns():

@@ -9,7 +9,6 @@ from gssl.graph import check_adjacency
 from gssl.graph.adjacency import union_of
 from gssl.operators import mix
 from gssl.operators.named import HOPS
-from gssl.selection import filtered_rows
 from gssl.selection.candidates import Block, Filter, terms
 from gssl.selection.filtered_rows import FilteredRows, polynomial_scores
 from gssl.selection.views import Views
@@ -56,11 +55,10 @@ def test_smoothness_is_the_correlation_of_neighbours(rows):
     assert FilteredRows(Views(X, A), A, X.dtype, np.arange(3), depth=2).smoothness == pytest.approx(1.0)
 
 
-def test_columns_are_carried_a_few_at_a_time(rows, monkeypatch):
+def test_columns_are_carried_a_few_at_a_time(rows):
     two = Filter("", "", (Block("smooth", np.ones(1)), Block("hop", np.array([0.0, 0.0, 1.0]))))
     expected = rows.rows("unit", two, 9)
-    monkeypatch.setattr(filtered_rows, "_TOGETHER", 2)
-    fresh = FilteredRows(rows.views, rows.A, np.float64, rows.nodes, depth=3)
+    fresh = FilteredRows(rows.views, rows.A, np.float64, rows.nodes, depth=3, columns_at_once=2)
     np.testing.assert_allclose(fresh.rows("unit", two, 9), expected, atol=1e-13)
 
 
@@ -90,14 +88,13 @@ def test_an_embedder_that_is_no_polynomial_is_an_operator_of_its_own(rows, embed
     np.testing.assert_allclose(rows.rows("raw", filter_, 9), expected, atol=1e-12)
 
 
-def test_labelled_rows_have_all_features(monkeypatch):
+def test_labelled_rows_have_all_features():
     rng = np.random.default_rng(0)
     A = np.triu((rng.random((40, 40)) < 0.1).astype(float), k=1)
     A = A + A.T
     X = csr_array(rng.random((40, 15)) * (rng.random((40, 15)) < 0.3))
     labelled, powers = np.array([3, 8, 21, 30]), np.array([0.2, 0.0, 0.8])
-    rows = FilteredRows(Views(X, csr_array(A)), csr_array(A), X.dtype, labelled, depth=2)
-    monkeypatch.setattr(filtered_rows, "_TOGETHER", 3)
+    rows = FilteredRows(Views(X, csr_array(A)), csr_array(A), X.dtype, labelled, depth=2, columns_at_once=3)
     found = rows.labelled_rows(labelled, powers)
     scale = 1 / np.sqrt(1 + A.sum(axis=1))
     smooth = scale[:, None] * (A + np.eye(40)) * scale

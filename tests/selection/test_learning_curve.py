@@ -1,5 +1,3 @@
-import sys
-
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
@@ -8,7 +6,7 @@ import gssl
 from gssl.methods.labels import UNLABELLED
 from gssl.operators.field import field_mean, field_operator
 from gssl.selection import LearningCurve, learning_curve
-from gssl.selection.learning_curve import fit_power_laws, nested_order, subset_sizes
+from gssl.selection.learning_curve import draw_curve, fit_power_laws, nested_order, subset_sizes
 from gssl.selection.measures import R_SQUARED, JudgedClasses, JudgedNumbers
 
 
@@ -47,7 +45,7 @@ def test_a_power_law_without_noise_is_found(a, b, c):
     np.testing.assert_allclose(np.mean(found, axis=0), [a, b, c], rtol=0.05)
 
 
-def test_a_curve_that_falls_is_taken_for_flat_and_none_goes_past_one():
+def test_a_falling_curve_is_flat_and_no_curve_exceeds_one():
     n, rng = np.array([20, 40, 80]), np.random.default_rng(0)
     ((a, b, _),) = fit_power_laws(n, np.array([[0.8, 0.79, 0.78]]), np.full((1, 3), 0.01), rng)
     assert b == 0.0
@@ -133,12 +131,11 @@ def test_other_models_and_bad_targets_are_refused():
         learning_curve(model, 1.5)
 
 
-def test_of_many_labels_a_part_draws_the_curve(monkeypatch):
+def test_of_many_labels_a_part_draws_the_curve():
     X, A, y, _ = _problem(n_labelled=200)
     model = gssl.AutoClassifier(depth=2).fit(X, y, adjacency=A)
     whole = learning_curve(model)
-    monkeypatch.setattr(sys.modules["gssl.selection.learning_curve"], "_MOST", 60)
-    part = learning_curve(model)
+    part = draw_curve(model, most=60)
     assert part.n_labels == whole.n_labels == 200
     assert part.sizes[-1] == 60 < whole.sizes[-1]
     _, low, high = part.at(200)

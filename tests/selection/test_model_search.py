@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
+from tests.problems import block_graph
 
 import gssl
 from gssl.scale.execution import IN_MEMORY
-from gssl.selection import comparison
 from gssl.selection.hidden_labels import HiddenLabels
 from gssl.selection.model_search import ClassComparison
 from gssl.selection.views import Views
@@ -75,7 +75,7 @@ def test_the_graph_is_compared_on_the_same_folds(problem):
     assert "adds" not in model.explain_
 
 
-def test_with_many_labels_the_graph_is_still_compared(problem, monkeypatch):
-    monkeypatch.setattr(comparison, "MOST_EVALUATED", 12)
-    X, A, y, _ = problem
+def test_with_many_labels_the_graph_is_still_compared():
+    X, A, _, truth = block_graph(n=1300, p_in=0.02, p_out=0.002)
+    y = np.where(np.arange(1300) < 1200, truth, -1)
     assert "The graph " in gssl.AutoClassifier(depth=2).fit(X, y, adjacency=A).explain_

@@ -119,7 +119,7 @@ def test_suggested_nodes_are_unsure_and_differ(noisy, tmp_path):
     u = (4 * P * (1 - P)).mean(axis=1)
     assert u[picks].mean() > u[KNOWN:].mean()
     problem = replace(from_scipy(A, node_ids=[f"n{k}" for k in range(N)]), y=model.fit_answers)
-    named = gssl.selection.suggestions(model, 10, problem=problem, X=model._fit_inputs.X)
+    named = gssl.selection.suggestions(model, 10, problem=problem, X=drawn()[0])
     table = named.to_dict()
     assert list(table) == ["id", "labels", "model_says", "unsure", "speaks_for", "why"]
     assert table["id"] == [f"n{node}" for node in picks]

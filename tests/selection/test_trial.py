@@ -57,7 +57,7 @@ def test_a_softmax_map_does_not_see_hidden_labels(problem):
     assert np.abs(refitted.A - trial.score_map.A).max() > 1e-4
 
 
-def test_a_map_of_a_sample_of_the_labels_does_not_see_hidden_ones(problem):
+def test_the_map_of_a_sample_is_fitted_without_hidden_labels(problem):
     rows, labels = problem
     trial = try_filter(rows, "unit", candidates(2)[2], 9, np.arange(45), labels)
     sample = np.arange(5, 25)

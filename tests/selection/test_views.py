@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array, random_array
 
-from gssl.selection.views import Views, compress, principal_axes
+from gssl.selection.views import Views, compress, has_few_rows_of_rare_features, principal_axes
 
 
 def cosines(V, W):
@@ -80,13 +80,15 @@ def test_compressed_rows_keep_inner_products_of_few_directions(sparse):
     np.testing.assert_allclose(Z @ Z.T, X @ X.T, rtol=1e-3, atol=0.05)
 
 
-def test_a_span_is_wanted_for_rare_features_of_large_graphs_and_few_labels(monkeypatch):
-    monkeypatch.setattr("gssl.selection.views._LARGE", 30)
-    monkeypatch.setattr("gssl.selection.views._RARE", 20)
-    monkeypatch.setattr("gssl.selection.views._MOST_SPANNED", 10)
-    X, A = csr_array(np.random.default_rng(0).random((40, 25))), csr_array((40, 40))
-    assert Views(X, A).wants_span(10)
-    assert not Views(X, A).wants_span(11)
-    assert not Views(X.toarray(), A).wants_span(10)
-    assert not Views(X[:, :19], A).wants_span(10)
-    assert not Views(X[:29], A[:29, :29]).wants_span(10)
+@pytest.mark.parametrize(
+    ("n", "d", "n_rows", "wanted"),
+    [
+        (20_000, 4096, 1024, True),
+        (20_000, 4096, 1025, False),
+        (20_000, 4095, 9, False),
+        (19_999, 4096, 9, False),
+    ],
+)
+def test_a_span_is_wanted_for_rare_features_of_large_graphs_and_few_labels(n, d, n_rows, wanted):
+    assert has_few_rows_of_rare_features(csr_array((n, d)), n_rows) is wanted
+    assert not has_few_rows_of_rare_features(np.broadcast_to(0.0, (n, d)), n_rows)

@@ -26,7 +26,7 @@ def _total(one: Explanation):
 
 
 @pytest.mark.parametrize(("dtype", "tol"), [(np.float64, 1e-6), (np.float32, 1e-4)])
-def test_shares_of_labels_and_of_features_add_up_to_the_logits_of_the_average(dtype, tol):
+def test_shares_of_labels_and_of_features_add_up_to_the_logits(dtype, tol):
     X, A, y, _ = _problem(dtype)
     model = gssl.AutoClassifier().fit(X, y, adjacency=A)
     nodes = [0, 31, 50, 89, 17, 40, 41, 42, 43, 44]

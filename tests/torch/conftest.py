@@ -46,7 +46,7 @@ def graph(request, dtype):
 
 
 @pytest.fixture
-def close(dtype):
+def assert_close(dtype):
     """Return a function that compares arrays with a tolerance for their precision."""
     tolerance = 1e-12 if dtype == "float64" else 2e-6
 

@@ -9,7 +9,7 @@ from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from tests import estimators
 from tests.contract.test_scikit_learn import excused
-from tests.problems import block_graph, random_graph
+from tests.problems import block_graph, random_graph, use_label_space
 
 import gssl
 from gssl.operators import (
@@ -53,7 +53,7 @@ def data(request):
     return csr_array(np.maximum(X, 0.0)), csr_array(A), y
 
 
-def test_the_complement_of_another_graph_with_as_many_links_is_not_taken_for_that_of_this_graph():
+def test_complements_of_graphs_with_as_many_links_are_told_apart():
     A = csr_array([[0.0, 1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 0.0]])
     other = csr_array([[0.0, 0.0, 0.0], [0.0, 0.0, 1.0], [0.0, 1.0, 0.0]])
     filters = Filters(normalized_adjacency(A), complement_negatives(other))
@@ -91,7 +91,7 @@ def test_every_depth_is_the_same_and_an_array_of_its_own(data, embedder):
 @every_embedder
 def test_classifiers_on_them_predict_the_same(data, embedder, in_label_space, monkeypatch):
     X, A, y = data
-    monkeypatch.setattr(gssl.EmbeddingClassifier, "_label_space_pays", lambda *_: in_label_space)
+    use_label_space(monkeypatch, gssl.EmbeddingClassifier, in_label_space)
     plain = gssl.EmbeddingClassifier(embedder, head="ridge").fit(X, y, adjacency=A)
     with on_torch():
         other = gssl.EmbeddingClassifier(embedder, head="ridge").fit(X, y, adjacency=A)
@@ -106,7 +106,7 @@ def test_classifiers_on_them_predict_the_same(data, embedder, in_label_space, mo
 @pytest.mark.parametrize("loss", ["squared", "cross_entropy"])
 def test_ogc_learns_the_same(data, loss, in_label_space, monkeypatch):
     X, A, y = data
-    monkeypatch.setattr(gssl.OGC, "_label_space_pays", lambda *_: in_label_space)
+    use_label_space(monkeypatch, gssl.OGC, in_label_space)
     plain = gssl.OGC(loss=loss, eta_sup=0.05, max_iter=20, random_state=0)
     with on_torch():
         other = clone(plain).fit(X, y, adjacency=A, anchors=0.5)

@@ -23,27 +23,31 @@ def convolve(kind, A, U, beta=1.0):
 @pytest.mark.parametrize("beta", [1.0, 0.3, 0.0])
 @pytest.mark.parametrize("form", ["edges", "coo", "csr"])
 @pytest.mark.parametrize("cached", [False, True])
-def test_layers_are_the_equations(graph, close, kind, beta, form, cached):
+def test_layers_are_the_equations(graph, assert_close, kind, beta, form, cached):
     given = (graph.edge_index, graph.edge_weight) if form == "edges" else (graph.sparse(form),)
     layer = kind(beta, cached=cached)
     for _ in range(2):
-        close(layer(graph.x, *given), convolve(kind, graph.A, graph.U, beta))
+        assert_close(layer(graph.x, *given), convolve(kind, graph.A, graph.U, beta))
 
 
-def test_a_pair_named_twice_is_one_link_to_igc_and_a_heavier_one_to_convolution(graph, close):
+def test_a_repeated_pair_counts_once_in_igc_and_adds_up_in_convolution(graph, assert_close):
     twice = torch.cat([graph.edge_index, graph.edge_index], dim=1)
     weight = torch.cat([graph.edge_weight, graph.edge_weight])
-    close(gt.inverse_convolution(graph.x, twice, weight), convolve(gt.InverseGraphConv, graph.A, graph.U))
-    close(gt.lazy_convolution(graph.x, twice, weight), convolve(gt.LazyConv, 2 * graph.A, graph.U))
+    assert_close(
+        gt.inverse_convolution(graph.x, twice, weight), convolve(gt.InverseGraphConv, graph.A, graph.U)
+    )
+    assert_close(gt.lazy_convolution(graph.x, twice, weight), convolve(gt.LazyConv, 2 * graph.A, graph.U))
 
 
-def test_a_link_of_weight_zero_is_none(graph, close):
+def test_a_link_of_weight_zero_is_none(graph, assert_close):
     edges = torch.cat([graph.edge_index, torch.tensor([[5, 6], [6, 5]])], dim=1)
     weight = torch.cat([graph.edge_weight, torch.zeros(2, dtype=graph.x.dtype)])
-    close(gt.inverse_convolution(graph.x, edges, weight), convolve(gt.InverseGraphConv, graph.A, graph.U))
+    assert_close(
+        gt.inverse_convolution(graph.x, edges, weight), convolve(gt.InverseGraphConv, graph.A, graph.U)
+    )
 
 
-def test_sampled_negatives_push_apart_what_was_drawn(graph, close, monkeypatch):
+def test_sampled_negatives_push_apart_what_was_drawn(graph, assert_close, monkeypatch):
     """With the same sample the results agree, even if a pair was drawn twice."""
     pairs = torch.tensor([5, 5, 0]), torch.tensor([1, 1, 6])
     monkeypatch.setattr("gssl.torch.layers.sample_unlinked", lambda *_: pairs)
@@ -51,7 +55,7 @@ def test_sampled_negatives_push_apart_what_was_drawn(graph, close, monkeypatch):
     np.add.at(N, pairs, 1.0)
     N_hat = operators.normalized_negatives(operators.inverse.csr_array(N + N.T))
     layer = gt.InverseGraphConv(0.7, negatives=2)
-    close(
+    assert_close(
         layer(graph.x, graph.edge_index, graph.edge_weight),
         operators.inverse_convolution(N_hat, graph.U, beta=0.7),
     )
@@ -82,7 +86,7 @@ def test_samples_follow_the_seed(graph):
 
 
 @pytest.mark.parametrize("loss", ["squared", "cross_entropy"])
-def test_supervised_embedding(graph, close, dtype, loss):
+def test_supervised_embedding(graph, assert_close, dtype, loss):
     rng = np.random.default_rng(1)
     W = rng.normal(size=(3, 4)).astype(dtype)
     nodes, labels = np.array([2, 7, 5]), np.array([0, 3, 1])
@@ -91,8 +95,8 @@ def test_supervised_embedding(graph, close, dtype, loss):
     operators.supervised_embedding(R, W, 0.05 * 0.9, nodes).add_to(expected)
     layer = gt.SupervisedEmbedding(eta_sup=0.05, decay=0.9, loss=loss)
     given = graph.x, torch.tensor(W)
-    close(layer(*given, torch.tensor(labels), torch.tensor(nodes), k=2), expected)
-    close(layer(*given, torch.eye(4)[labels], torch.tensor(nodes), k=2), expected)
+    assert_close(layer(*given, torch.tensor(labels), torch.tensor(nodes), k=2), expected)
+    assert_close(layer(*given, torch.eye(4)[labels], torch.tensor(nodes), k=2), expected)
     assert np.abs(expected - graph.U).max() > 1e-3
 
 
@@ -131,7 +135,7 @@ def test_gradients_of_supervision(loss):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_cache_is_made_anew_for_another_graph(graph, close, kind):
+def test_a_cache_is_made_anew_for_another_graph(graph, assert_close, kind):
     layer, weight = kind(cached=True), graph.edge_weight
     layer(graph.x, graph.edge_index, weight)
     fewer = graph.edge_index[:, 4:]
@@ -148,7 +152,7 @@ def test_a_cache_is_made_anew_for_other_rows(graph):
     assert copy.deepcopy(layer)(other, pair).dtype == torch.float64
 
 
-def test_layers_in_a_sequence_of_pyg(graph, close):
+def test_layers_in_a_sequence_of_pyg(graph, assert_close):
     geometric = pytest.importorskip("torch_geometric.nn", reason="torch-geometric is not installed")
     network = geometric.Sequential(
         "x, edge_index, edge_weight",
@@ -159,7 +163,7 @@ def test_layers_in_a_sequence_of_pyg(graph, close):
     )
     smooth = convolve(gt.LazyConv, graph.A, graph.U, 0.5)
     expected = convolve(gt.InverseGraphConv, graph.A, smooth, 0.5)
-    close(network(graph.x, graph.edge_index, graph.edge_weight), expected)
+    assert_close(network(graph.x, graph.edge_index, graph.edge_weight), expected)
 
 
 @pytest.mark.parametrize("dtype", ["float32"], indirect=True)  # one dtype only, because compiling is slow
@@ -176,7 +180,7 @@ def test_layers_compile_into_one_graph(graph, layer):
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU")
-def test_layers_follow_their_input_to_the_gpu(graph, close):
+def test_layers_follow_their_input_to_the_gpu(graph, assert_close):
     x, edge_index, weight = (part.cuda() for part in graph[2:])
     for layer in (gt.LazyConv(0.6, cached=True), gt.InverseGraphConv(0.6, cached=True)):
         here = layer(graph.x, graph.edge_index, graph.edge_weight)

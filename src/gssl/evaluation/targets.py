@@ -70,9 +70,12 @@ class Target(ABC):
 class Classes(Target):
     """One class per node: rows of Y are one-hot, and scores become distributions by a softmax map."""
 
+    def __init__(self, many_scores: int = _MANY_SCORES) -> None:
+        self.many_scores = many_scores
+
     def judge(self, Z: np.ndarray, Y: np.ndarray, weights: np.ndarray, *, smooth: bool) -> Judged:
         Z, numbers = keep_class_mass(Z, Y), np.arange(len(Z))
-        if Y.size > _MANY_SCORES:
+        if Y.size > self.many_scores:
             # computing the likelihood of every penalty would take too long: choose by squared error
             numbers = np.array([_least_error(Z, Y, weights)])
         temperatures, losses = inverse_temperatures(Z[numbers], Y, weights)

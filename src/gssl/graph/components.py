@@ -77,7 +77,7 @@ def reached_nodes(adjacency: Any, labelled: npt.ArrayLike, *, checked: bool = Fa
     reached = np.zeros(n, dtype=bool)
     if is_declared(adjacency) or (checked and adjacency.nnz > np.iinfo(np.int32).max):
         # unlike SciPy's search, this needs no transpose
-        for ring in _rings(adjacency, nodes):
+        for ring in rings_around(adjacency, nodes):
             reached[ring] = True
         return reached
     component = _mutual_components(adjacency) if checked else connected_components(adjacency)
@@ -139,7 +139,7 @@ def k_hop_subgraph(
     """
     none = np.empty(0, dtype=np.int64)
     near, inner, n_links = [none], [none], 0
-    for hop, ring in enumerate(_rings(adjacency, nodes)):
+    for hop, ring in enumerate(rings_around(adjacency, nodes)):
         near.append(ring)
         if hop == hops:
             break
@@ -170,7 +170,7 @@ def _mutual_components(A: csr_array) -> npt.NDArray[np.int32]:
     return np.asarray(component)
 
 
-def _rings(A: csr_array, nodes: np.ndarray) -> Iterator[np.ndarray]:
+def rings_around(A: csr_array, nodes: np.ndarray, links_at_once: int = _LINKS) -> Iterator[np.ndarray]:
     """Yield the given nodes, then the new nodes of each further hop, until there are none."""
     seen = np.zeros(A.shape[0], dtype=bool)
     seen[nodes] = True
@@ -180,7 +180,7 @@ def _rings(A: csr_array, nodes: np.ndarray) -> Iterator[np.ndarray]:
         new_nodes = [np.empty(0, np.int64)]
         lengths = A.indptr[ring + 1] - A.indptr[ring]
         ends = np.cumsum(lengths)
-        cuts = np.unique(np.searchsorted(ends, np.arange(0, ends[-1] + _LINKS, _LINKS)))
+        cuts = np.unique(np.searchsorted(ends, np.arange(0, ends[-1] + links_at_once, links_at_once)))
         for start, stop in zip(cuts, [*cuts[1:], len(ring)], strict=True):
             counts = lengths[start:stop]
             # positions of the links of these rows, one row after the other

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.sparse import issparse
 
 # bytes of a file in memory at a time
-_BLOCK_BYTES = 1 << 24
+BLOCK_BYTES = 1 << 24
 # rows read from a file at a time; the system maps many pages around each row
 _ROWS = 256
 
@@ -51,7 +51,7 @@ def mapped_file(array: Any) -> FileArray | None:
     return FileArray(Path(root.filename), int(begin), array.shape, array.dtype, order)
 
 
-def iterate_blocks(X: np.ndarray) -> Iterator[tuple[slice, slice]]:
+def iterate_blocks(X: np.ndarray, block_bytes: int = BLOCK_BYTES) -> Iterator[tuple[slice, slice]]:
     """Yield slices (rows, columns) that cover a matrix in memory order.
 
     An array in memory is one block. Pages of a memory-mapped file are released after each block.
@@ -63,7 +63,7 @@ def iterate_blocks(X: np.ndarray) -> Iterator[tuple[slice, slice]]:
         return
     by_columns = X.flags.f_contiguous and not X.flags.c_contiguous
     length, across = (d, n) if by_columns else (n, d)
-    step = max(1, _BLOCK_BYTES // max(1, across * X.itemsize))
+    step = max(1, block_bytes // max(1, across * X.itemsize))
     for start in range(0, length, step):
         part = slice(start, min(start + step, length))
         yield (slice(0, n), part) if by_columns else (part, slice(0, d))
@@ -77,14 +77,14 @@ def release_pages(array: Any) -> None:
         root._mmap.madvise(mmap.MADV_DONTNEED)
 
 
-def take_rows(X: Any, nodes: np.ndarray) -> Any:
+def take_rows(X: Any, nodes: np.ndarray, block_bytes: int = BLOCK_BYTES) -> Any:
     """Return rows of a dense or sparse matrix, releasing the pages of a memory-mapped file."""
     file = None if issparse(X) else mapped_file(X)
     if file is None:
         return X[nodes] if issparse(X) else np.asarray(X[nodes])
     rows = np.empty((len(nodes), X.shape[1]), X.dtype)
     if file.order == "F":
-        for _, columns in iterate_blocks(X):
+        for _, columns in iterate_blocks(X, block_bytes):
             rows[:, columns] = X[:, columns][nodes]
         return rows
     for start in range(0, len(nodes), _ROWS):
@@ -94,13 +94,13 @@ def take_rows(X: Any, nodes: np.ndarray) -> Any:
     return rows
 
 
-def nonzero_rows(X: Any) -> np.ndarray:
+def nonzero_rows(X: Any, block_bytes: int = BLOCK_BYTES) -> np.ndarray:
     """Return a mask of the rows that have an entry other than zero."""
     # a sparse X may store zeros; abs() of a dense X would need as much memory as X
     if issparse(X):
         return np.asarray(abs(X).sum(axis=1) > 0)
     nonzero = np.zeros(X.shape[0], dtype=bool)
-    for rows, columns in iterate_blocks(X):
+    for rows, columns in iterate_blocks(X, block_bytes):
         nonzero[rows] |= X[rows, columns].any(axis=1)
     return nonzero
 

@@ -91,7 +91,7 @@ def _fill_up(codes: Codes, wanted: int, linked: Codes, n: int, rng: np.random.Ge
         u = rng.integers(n, size=size)
         v = rng.integers(n - 1, size=size)
         v += v >= u
-        fresh = _without(_without(_codes_of(u, v, n), linked), codes)
+        fresh = _without(_without(pair_codes(u, v, n), linked), codes)
         if fresh.size > missing:
             # drop the surplus at random: cutting off the end would favour low node indices
             fresh = np.delete(fresh, rng.choice(fresh.size, fresh.size - missing, replace=False))
@@ -110,13 +110,13 @@ def _pair_stubs(wanted: int, linked: Codes, n: int, rng: np.random.Generator) ->
         stubs = rng.permutation(np.repeat(np.arange(n, dtype=np.int64), degree))
         u, v = stubs[0::2], stubs[1::2]
         different = u != v
-        fresh = _without(_without(_codes_of(u[different], v[different], n), linked), codes)
+        fresh = _without(_without(pair_codes(u[different], v[different], n), linked), codes)
         degree -= np.bincount(fresh // n, minlength=n) + np.bincount(fresh % n, minlength=n)
         codes = _merged(codes, fresh)
     return codes
 
 
-def _codes_of(u: Codes, v: Codes, n: int) -> Codes:
+def pair_codes(u: Codes, v: Codes, n: int) -> Codes:
     """Return the sorted, unique codes of pairs in any order."""
     codes: Codes = np.sort(np.minimum(u, v) * n + np.maximum(u, v))
     return codes[np.diff(codes, prepend=-1) > 0]

@@ -22,7 +22,7 @@ _LARGE = 50_000
 # rounding error of |x|² + |y|² − 2x·y, relative to |x|² and |y|²
 _ROUNDING = 1e-14
 # distances in memory at a time when breaking ties: 64 MB
-_BLOCK = 2**23
+_DISTANCES = 2**23
 _DESCENT_WIDTH = 40
 
 
@@ -65,8 +65,11 @@ def knn_graph(
     if k < 1:
         return csr_array((n, n), dtype=np.float64)
     if method == "auto":
-        method = "approximate" if n > _LARGE and find_spec("pynndescent") else "exact"
-    chosen = _approximate(points, k) if method == "approximate" else _nearest(points, points, k, same=True)
+        method = cheaper_method(n)
+    if method == "approximate":
+        chosen = approximate_neighbors(points, k)
+    else:
+        chosen = exact_neighbors(points, points, k, same=True)
     chosen = np.sort(chosen, axis=1)
     exists = chosen >= 0
     pointers = row_pointers(exists.sum(axis=1))
@@ -100,7 +103,8 @@ def nearest_rows(X_query: Any, X_fit: Any, n_neighbors: int = 10, *, metric: Met
         raise ValueError(
             f"X_query has {query.shape[1]} features but X_fit has {fitted.shape[1]}: use the same."
         )
-    return _nearest(query, fitted, min(_check_count(n_neighbors), fitted.shape[0]), same=False)
+    k = min(_check_count(n_neighbors), fitted.shape[0])
+    return exact_neighbors(query, fitted, k, same=False)
 
 
 def _read_points(X: Any, name: str, metric: str) -> Any:
@@ -125,7 +129,14 @@ def _check_count(n_neighbors: int) -> int:
     return int(n_neighbors)
 
 
-def _nearest(query: Any, fitted: Any, k: int, *, same: bool) -> Indices:
+def cheaper_method(n: int) -> Literal["exact", "approximate"]:
+    """Return the method to use for n points."""
+    return "approximate" if n > _LARGE and find_spec("pynndescent") else "exact"
+
+
+def exact_neighbors(
+    query: Any, fitted: Any, k: int, *, same: bool, most_distances: int = _DISTANCES
+) -> Indices:
     """Find one more candidate than needed; where it ties with the k-th, compare all rows."""
     from sklearn.neighbors import NearestNeighbors
     from sklearn.utils.extmath import row_norms
@@ -142,7 +153,7 @@ def _nearest(query: Any, fitted: Any, k: int, *, same: bool) -> Indices:
     if n_candidates > k:
         last, following = nearest[:, k - 1], nearest[:, k]
         tied = np.flatnonzero(following - last <= _ROUNDING * (norms + last))
-        height = max(_BLOCK // fitted.shape[0], 1)
+        height = max(most_distances // fitted.shape[0], 1)
         for start in range(0, len(tied), height):
             rows = tied[start : start + height]
             chosen[rows, :k] = _break_ties(query, fitted, k, rows, norms[rows], same)
@@ -176,7 +187,7 @@ def _in_order(squared: npt.NDArray[np.float64], index: Any, norms: npt.NDArray[n
     return np.asarray(np.take_along_axis(index, np.lexsort((index, rank)), axis=1), dtype=np.int64)
 
 
-def _approximate(points: Any, k: int) -> Indices:
+def approximate_neighbors(points: Any, k: int) -> Indices:
     """Return neighbours found by nearest-neighbour descent, −1 where none was found."""
     try:
         pynndescent = import_module("pynndescent")

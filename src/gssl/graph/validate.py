@@ -135,7 +135,7 @@ def _float_type(dtype: np.dtype[Any], name: str) -> np.dtype[Any]:
 def _read_compressed(matrix: Any, target: np.dtype[Any], name: str) -> Any:
     by_row = matrix.format == "csr"
     n_lines, n_across = matrix.shape if by_row else matrix.shape[::-1]
-    _check_compressed(matrix.indptr, matrix.indices, n_lines, n_across, name)
+    check_compressed(matrix.indptr, matrix.indices, n_lines, n_across, name)
     _check_lengths(len(matrix.data), len(matrix.indices), name)
     arrays = (matrix.data.astype(target, copy=False), matrix.indices, matrix.indptr)
     return (csr_array if by_row else csc_array)(arrays, shape=matrix.shape)
@@ -150,7 +150,7 @@ def _read_coordinates(matrix: Any, target: np.dtype[Any], name: str) -> coo_arra
     elif matrix.format == "bsr":
         height, width = matrix.data.shape[1:]
         n_rows, n_columns = matrix.shape
-        _check_compressed(matrix.indptr, matrix.indices, n_rows // height, n_columns // width, name)
+        check_compressed(matrix.indptr, matrix.indices, n_rows // height, n_columns // width, name)
         _check_lengths(len(matrix.data), len(matrix.indices), name)
     try:
         entries = matrix if matrix.format == "coo" else matrix.tocoo()
@@ -171,7 +171,7 @@ def _read_coordinates(matrix: Any, target: np.dtype[Any], name: str) -> coo_arra
     return coo_array((data.astype(target, copy=False), (row, column)), shape=matrix.shape)
 
 
-def _check_compressed(indptr: Any, indices: Any, n_lines: int, n_across: int, name: str) -> None:
+def check_compressed(indptr: Any, indices: Any, n_lines: int, n_across: int, name: str) -> None:
     if len(indptr) != n_lines + 1:
         raise ValueError(f"{name} has an indptr of length {len(indptr)}, not {n_lines + 1}: {_REBUILD}.")
     if indptr[0] != 0:

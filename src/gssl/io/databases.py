@@ -83,15 +83,19 @@ def is_database(file: Path) -> bool:
     return known
 
 
-def copy_database(file: Path, inside: str | None, folder: Path) -> tuple[dict[str, Column], list[str]]:
+def copy_database(
+    file: Path, inside: str | None, folder: Path, most: int | None = None
+) -> tuple[dict[str, Column], list[str]]:
     """Copy a table, or the result of a SELECT, to Parquet files in a folder; return columns and notes.
 
-    If ``inside`` is None, the file must have one table or view only.
+    If ``inside`` is None, the file must have one table or view only. Cells of more than ``most`` bytes are
+    refused, by default more than a file of its size holds.
     """
+    most = most_bytes(_size(file)) if most is None else most
     sqlite = _header(file).startswith(_SQLITE)
     with explained(file), _open_sqlite(file) if sqlite else _open_duckdb(file, folder) as connection:
         sql = _select(file, inside, connection, _SQLITE_TABLES if sqlite else _DUCKDB_TABLES)
-        return (_copy_sqlite if sqlite else _copy_duckdb)(file, sql, connection, folder)
+        return (_copy_sqlite if sqlite else _copy_duckdb)(file, sql, connection, folder, most)
 
 
 def _select(file: Path, inside: str | None, connection: Any, tables: str) -> str:
@@ -184,7 +188,9 @@ def _open_duckdb(file: Path, folder: Path) -> Iterator[Any]:
         yield connection
 
 
-def _copy_duckdb(file: Path, sql: str, connection: Any, folder: Path) -> tuple[dict[str, Column], list[str]]:
+def _copy_duckdb(
+    file: Path, sql: str, connection: Any, folder: Path, most: int
+) -> tuple[dict[str, Column], list[str]]:
     import duckdb
 
     statements = connection.extract_statements(sql)
@@ -200,23 +206,25 @@ def _copy_duckdb(file: Path, sql: str, connection: Any, folder: Path) -> tuple[d
     ]
     part = folder / "0.parquet"
     rows = f"SELECT {', '.join(cells)} FROM ({sql}\n) AS q({', '.join(numbered)})"
-    most = most_bytes(_size(file)) // (_LEAST * len(names))
-    count = connection.execute(f"COPY ({rows} LIMIT {most + 1}) TO {sql_string(str(part))}").fetchone()[0]
-    if count > most:
-        raise _endless(file)
+    limit = most // (_LEAST * len(names))
+    count = connection.execute(f"COPY ({rows} LIMIT {limit + 1}) TO {sql_string(str(part))}").fetchone()[0]
+    if count > limit:
+        raise _endless(file, most)
     stored = connect().execute(f"DESCRIBE SELECT * FROM read_parquet({sql_path(part)})").fetchall()
     columns = [Column(column, kind) for column, kind, *_ in stored]
     return dict(zip(_distinct(names, file), columns, strict=True)), []
 
 
-def _copy_sqlite(file: Path, sql: str, connection: Any, folder: Path) -> tuple[dict[str, Column], list[str]]:
+def _copy_sqlite(
+    file: Path, sql: str, connection: Any, folder: Path, most: int
+) -> tuple[dict[str, Column], list[str]]:
     """Copy rows as text, and note the types of each column, because every cell may have another."""
     cursor = connection.execute(sql)
     names = _distinct([entry[0] for entry in cursor.description], file)
     kinds: list[set[type]] = [set() for _ in names]
 
     def chunks() -> Iterator[list[np.ndarray]]:
-        for rows in _row_groups(file, cursor, len(names)):
+        for rows in _row_groups(file, cursor, len(names), most):
             columns = list(zip(*rows, strict=True))
             for cells, seen in zip(columns, kinds, strict=True):
                 seen.update(map(type, cells))
@@ -229,9 +237,9 @@ def _copy_sqlite(file: Path, sql: str, connection: Any, folder: Path) -> tuple[d
     return {name: column for name, column in columns.items() if name not in binary}, notes
 
 
-def _row_groups(file: Path, cursor: Any, n_columns: int) -> Iterator[list[Any]]:
+def _row_groups(file: Path, cursor: Any, n_columns: int, most: int) -> Iterator[list[Any]]:
     """Read rows in groups of limited size; raise if there are far more than a file of its size has."""
-    most, total, start = most_bytes(_size(file)), 0, 0
+    total, start = 0, 0
     group: list[Any] = []
     while rows := cursor.fetchmany(max(1, _FEW // n_columns)):
         total += sum(
@@ -240,7 +248,7 @@ def _row_groups(file: Path, cursor: Any, n_columns: int) -> Iterator[list[Any]]:
             for cell in row
         )
         if total > most:
-            raise _endless(file)
+            raise _endless(file, most)
         group += rows
         if len(group) * n_columns >= _CELLS or total - start >= _BYTES:
             yield group
@@ -254,10 +262,10 @@ def _size(file: Path) -> int:
     return sum(part.stat().st_size for part in (file, file.with_name(f"{file.name}-wal")) if part.exists())
 
 
-def _endless(file: Path) -> ValueError:
+def _endless(file: Path, most: int) -> ValueError:
     return ValueError(
-        f"{file} has {_size(file):,} bytes and gives more than {most_bytes(_size(file)):,}, as an endless "
-        "view does: select fewer rows."
+        f"{file} has {_size(file):,} bytes and gives more than {most:,}, as an endless view does: select "
+        "fewer rows."
     )
 
 

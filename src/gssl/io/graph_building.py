@@ -189,11 +189,16 @@ def _number_nodes(coding: EdgeCoding, nodes: Any, header: bool | None, folder: P
             # it lists all nodes, so that the name of its column cannot tell the kind of one
             raise ambiguous_id_error(listing.name, node, coding.kinds.columns, one_kind=False)
     path.unlink(missing_ok=True)
+    check_count(coding.name, n_nodes)
+    return n_nodes
+
+
+def check_count(name: str, n_nodes: int) -> None:
+    """Raise if there are more nodes than a graph store holds."""
     if n_nodes > _MOST_NODES:
         raise ValueError(
-            f"{coding.name} names {n_nodes:,} nodes, and a graph store holds fewer than 2³¹: split the graph."
+            f"{name} names {n_nodes:,} nodes, and a graph store holds fewer than 2³¹: split the graph."
         )
-    return n_nodes
 
 
 def _check_nodes(listing: Table, name: str, path: Path) -> None:

@@ -171,25 +171,25 @@ def open_table(source: Any, *, header: bool | None = None, graph_part: str = "ed
     files, inside = find_files(source), split_inside(source)[1]
     suffixes = {_suffix(file) for file in files}
     for file in files:
-        _refuse_packed_bomb(file)
+        refuse_packed_bomb(file)
     container = _open_container(str(source), files, inside, graph_part)
     if container is not None:
         return container
     if suffixes & _PARQUET:
-        _refuse_wide_claims(files)
+        refuse_wide_claims(files)
         return _described(str(source), f"read_parquet({_sql_list(files)})", connect(), files)
     if suffixes & _JSON:
         return _open_json(str(source), files)
     return _open_text(str(source), files, header)
 
 
-def _refuse_packed_bomb(file: Path) -> None:
+def refuse_packed_bomb(file: Path, large: int = _LARGE) -> None:
     """Raise if a small gzip file unpacks to far more than text would; read it without keeping it."""
     packed = file.stat().st_size
     # deflate compresses at most 1032-fold, and a file that is not small may have large contents
-    if file.suffix.lower() != ".gz" or not _LARGE // 1032 < packed < _SMALL:
+    if file.suffix.lower() != ".gz" or not large // 1032 < packed < _SMALL:
         return
-    most, unpacked = most_bytes(packed), 0
+    most, unpacked = most_bytes(packed, large), 0
     with open_plain(file) as stream:
         while part := stream.read(1 << 20):
             unpacked += len(part)
@@ -200,12 +200,12 @@ def _refuse_packed_bomb(file: Path) -> None:
                 )
 
 
-def most_bytes(packed: int) -> int:
+def most_bytes(packed: int, large: int = _LARGE) -> int:
     """Return how many bytes a file of some size may contain without being taken for a bomb."""
-    return max(_LARGE, _BOMB * packed)
+    return max(large, _BOMB * packed)
 
 
-def _refuse_wide_claims(files: Sequence[Path]) -> None:
+def refuse_wide_claims(files: Sequence[Path], large: int = _LARGE) -> None:
     """Raise if the footer of a Parquet file claims far more cells than the file has bytes."""
     table = Table(str(files[0]), {}, "", connect(), tuple(files))
     for file in files:
@@ -213,7 +213,7 @@ def _refuse_wide_claims(files: Sequence[Path]) -> None:
         rows = table.fetch_row(f"SELECT num_rows FROM parquet_file_metadata({about})")
         columns = table.fetch_row(f"SELECT count(*) FROM parquet_schema({about}) WHERE num_children IS NULL")
         n_bytes, packed = 8 * int(rows[0] or 0) * int(columns[0]), file.stat().st_size
-        if n_bytes > max(_LARGE, _PARQUET_BOMB * packed):
+        if n_bytes > max(large, _PARQUET_BOMB * packed):
             raise ValueError(
                 f"{file} claims {rows[0]:,} rows in {packed:,} bytes and may be a decompression bomb: if you "
                 "trust it, write it as several files, or without compression."

@@ -17,15 +17,15 @@ class Queue:
     ``rows``, one per node, have unit length.
     """
 
-    def __init__(self, rows: np.ndarray) -> None:
-        self.rows = rows
+    def __init__(self, rows: np.ndarray, sample: int = SAMPLE) -> None:
+        self.rows, self._size = rows, sample
         self._draw(np.zeros(len(rows), dtype=bool), 0)
 
     def _draw(self, closed: np.ndarray, seed: int) -> None:
         """Draw a new sample of open nodes."""
         nodes = np.flatnonzero(~closed)
-        if len(nodes) > SAMPLE:
-            nodes = np.sort(np.random.default_rng(seed).choice(nodes, SAMPLE, replace=False))
+        if len(nodes) > self._size:
+            nodes = np.sort(np.random.default_rng(seed).choice(nodes, self._size, replace=False))
         self._nodes = nodes
         self._K = likeness(self.rows[nodes], self.rows[nodes])
         np.fill_diagonal(self._K, 0.0)

@@ -141,6 +141,8 @@ class LabelServer(ThreadingHTTPServer):
     # two servers must never share a port
     allow_reuse_address = False
     request_queue_size = 64
+    # seconds to wait for the first words of a connection
+    patience: float = _STRANGER
 
     def __init__(self, session: Session, port: int = 0) -> None:
         self.session = session
@@ -224,10 +226,13 @@ class _Handler(BaseHTTPRequestHandler):
     server: LabelServer
     protocol_version = "HTTP/1.1"
     server_version, sys_version = "gssl", ""
-    timeout = _STRANGER
     # one packet for header and body
     wbufsize = 1 << 16
     disable_nagle_algorithm = True
+
+    def setup(self) -> None:
+        super().setup()
+        self.connection.settimeout(self.server.patience)
 
     def do_GET(self) -> None:
         self._serve(self._get)

@@ -10,7 +10,7 @@ from sklearn.utils.validation import validate_data
 from gssl.frames import backend_of, other_columns, prepare_frame
 from gssl.graph import TypedAdjacency, check_adjacency, check_finite, knn_graph
 from gssl.graph.adjacency import is_directed, read_adjacency, relations_of, union_of
-from gssl.graph.mapped import iterate_blocks, mapped_file, release_pages
+from gssl.graph.mapped import BLOCK_BYTES, iterate_blocks, mapped_file, release_pages
 from gssl.graph.validate import refuse_mask, warn_user
 from gssl.methods.labels import UNLABELLED
 from gssl.methods.stored import Stored, transient
@@ -312,12 +312,12 @@ def scale_features(X: Any, exponent: int) -> Any:
     return np.ldexp(X, exponent)
 
 
-def feature_scale(X: Any) -> float:
+def feature_scale(X: Any, block_bytes: int = BLOCK_BYTES) -> float:
     """Return the mean absolute row sum over nonzero rows, 1 if there are none."""
     # by blocks, because the absolute values of a dense X would take as much memory as X
     d = X.shape[1]
     sums = np.zeros(X.shape[0], X.dtype)
-    for rows, columns in iterate_blocks(X):
+    for rows, columns in iterate_blocks(X, block_bytes):
         for start in range(rows.start, rows.stop, 1024):
             part = slice(start, min(start + 1024, rows.stop))
             # compare both ends: the last block of columns also stops at d

@@ -225,7 +225,7 @@ class OGC(OGCPrediction):
         eta_w, eta_sup = scaled_steps(self.eta_w, self.eta_sup, scale, self.loss)
         filters = execution.place(Filters(self._steps.A_hat))
         U: Embedding
-        if self._label_space_pays(X, len(self._steps.A_hat.indices), c):
+        if self.propagated_columns(X, self._fit_inputs.A, len(labels.nodes), c) < d:
             U = LabelSpaceEmbedding(X, filters, self.beta)
         else:
             U = execution.embedding(X, filters, labels.nodes)
@@ -296,7 +296,5 @@ class OGC(OGCPrediction):
 
     def propagated_columns(self, X: Any, A: csr_array, n_labelled: int, n_classes: int) -> int:
         """Return one column per class in label space, otherwise one per feature."""
-        return n_classes if self._label_space_pays(X, A.nnz, n_classes) else int(X.shape[1])
-
-    def _label_space_pays(self, X: Any, n_links: int, n_classes: int) -> bool:
-        return label_space_pays(X, n_links, n_classes, self.beta, self.max_iter)
+        pays = label_space_pays(X, A.nnz, n_classes, self.beta, self.max_iter)
+        return n_classes if pays else int(X.shape[1])

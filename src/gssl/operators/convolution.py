@@ -54,13 +54,13 @@ class NormalizedAdjacency:
             self._parts[width] = split_rows(self.indptr, width)
         return self._parts[width]
 
-    def each_part(self, task: Callable[[int, int], Any], width: int) -> None:
+    def each_part(self, task: Callable[[int, int], Any], width: int, block_bytes: int = _BLOCK_BYTES) -> None:
         """Run ``task(start, stop)`` on all row ranges, one block of a memory-mapped graph at a time."""
         bounds = self.parts(width)
         mapped = [array for array in (self.indices, self.weights) if mapped_file(array) is not None]
         size = sum(array.itemsize for array in mapped)
         # a range belongs to the block of its first entry
-        block = self.indptr[bounds[:-1]] * size // _BLOCK_BYTES
+        block = self.indptr[bounds[:-1]] * size // block_bytes
         for first, last in _runs(block):
             cuts = bounds[first : last + 1]
             run_parts(partial(_run_part, task, cuts), last - first)
@@ -189,15 +189,19 @@ def row_sums(A: csr_array) -> np.ndarray:
 
 
 def scaled_weights(
-    A: csr_array, scale: np.ndarray, dtype: Any, columns: np.ndarray | None = None
+    A: csr_array,
+    scale: np.ndarray,
+    dtype: Any,
+    columns: np.ndarray | None = None,
+    entries_at_once: int = _ENTRIES,
 ) -> np.ndarray:
     """Return the scaled weights :math:`s_i A_{ij} t_j` in the order of the entries of A; t is s if None."""
     columns = scale if columns is None else columns
     # in chunks, because the products are in double precision
     indptr = A.indptr.astype(np.int64, copy=False)
     weights = np.empty(len(A.indices), dtype)
-    for start in range(0, len(weights), _ENTRIES):
-        part = slice(start, min(start + _ENTRIES, len(weights)))
+    for start in range(0, len(weights), entries_at_once):
+        part = slice(start, min(start + entries_at_once, len(weights)))
         rows = np.searchsorted(indptr, np.arange(part.start, part.stop), side="right") - 1
         weights[part] = scale[rows] * A.data[part] * columns[A.indices[part]]
     return weights

@@ -21,7 +21,9 @@ _ROWS = 512
 _FEW = 3
 
 
-def read_columns(X: Any, columns: slice, out: np.ndarray | None = None) -> Any:
+def read_columns(
+    X: Any, columns: slice, out: np.ndarray | None = None, block_bytes: int = _BLOCK_BYTES
+) -> Any:
     """Return columns of X in C order, copied to ``out`` or a new array; X itself if it needs no copy.
 
     A memory-mapped X is read in blocks, so only one block is in memory besides the result.
@@ -38,14 +40,15 @@ def read_columns(X: Any, columns: slice, out: np.ndarray | None = None) -> Any:
         release_pages(X)
         return out
     with file.path.open("rb", buffering=0) as opened:
-        (_read_rows if file.order == "C" else _read_whole_columns)(opened, file, columns, out)
+        read = _read_rows if file.order == "C" else _read_whole_columns
+        read(opened, file, columns, out, block_bytes)
     return out
 
 
-def read_row_blocks(opened: Any, file: FileArray) -> Iterator[np.ndarray]:
+def read_row_blocks(opened: Any, file: FileArray, block_bytes: int = _BLOCK_BYTES) -> Iterator[np.ndarray]:
     """Yield blocks of rows of a file; each block overwrites the previous one."""
     n, d = file.shape
-    step = max(1, _BLOCK_BYTES // (d * file.dtype.itemsize))
+    step = max(1, block_bytes // (d * file.dtype.itemsize))
     block = np.empty((min(step, n), d), file.dtype)
     for start in range(0, n, step):
         rows = block[: min(step, n - start)]
@@ -53,21 +56,23 @@ def read_row_blocks(opened: Any, file: FileArray) -> Iterator[np.ndarray]:
         yield rows
 
 
-def _read_rows(opened: Any, file: FileArray, columns: slice, wanted: np.ndarray) -> None:
+def _read_rows(opened: Any, file: FileArray, columns: slice, wanted: np.ndarray, block_bytes: int) -> None:
     if columns == slice(0, file.shape[1]):
         read_into(opened, wanted, file.offset)
         return
     done = 0
-    for rows in read_row_blocks(opened, file):
+    for rows in read_row_blocks(opened, file, block_bytes):
         wanted[done : done + len(rows)] = rows[:, columns]
         done += len(rows)
 
 
-def _read_whole_columns(opened: Any, file: FileArray, columns: slice, wanted: np.ndarray) -> None:
+def _read_whole_columns(
+    opened: Any, file: FileArray, columns: slice, wanted: np.ndarray, block_bytes: int
+) -> None:
     n = file.shape[0]
     column = n * file.dtype.itemsize
     # enough columns that a row of them fills a cache line
-    step = max(16, _BLOCK_BYTES // max(1, column))
+    step = max(16, block_bytes // max(1, column))
     block = np.empty((min(step, wanted.shape[1]), n), file.dtype)
     for start in range(0, wanted.shape[1], step):
         part = block[: min(step, wanted.shape[1] - start)]

@@ -38,7 +38,7 @@ def available_memory() -> int:
             raise ValueError(
                 f"GSSL_MEMORY is {given!r}, not a number of bytes: give one, like 4e9."
             ) from error
-    return max(0, min([_of_machine(), *_of_process(), *_of_container()]))
+    return max(0, min([_of_machine(), *_of_process(), *container_limits()]))
 
 
 def _of_machine() -> int:
@@ -61,7 +61,7 @@ def _of_process() -> Iterator[int]:
         yield limit - int(used.read_text(encoding="ascii").split()[0]) * resource.getpagesize()
 
 
-def _of_container(root: Path = Path("/sys/fs/cgroup")) -> Iterator[int]:
+def container_limits(root: Path = Path("/sys/fs/cgroup")) -> Iterator[int]:
     """Yield the free memory of the control group, counting droppable file caches as free."""
     for limit, used, droppable in (
         ("memory.max", "memory.current", "inactive_file"),

@@ -99,9 +99,10 @@ class FilteredRows:
         nodes: np.ndarray,
         depth: int,
         execution: Execution = IN_MEMORY,
+        columns_at_once: int = _TOGETHER,
     ) -> None:
         self.views, self.A, self.nodes, self.depth, self.execution = views, A, nodes, depth, execution
-        self.dtype = np.dtype(dtype)
+        self.dtype, self._columns_at_once = np.dtype(dtype), columns_at_once
         # by kind of features and operator, of shape (powers, nodes, width); "own" are the views themselves
         self._tables: dict[tuple[str, str], np.ndarray] = {}
         # explanations and audits of one model may run in several threads
@@ -234,7 +235,7 @@ class FilteredRows:
 
     def _parts(self, width: int, dtype: Any) -> list[slice]:
         """Split columns into parts that fit in the cache and, with work arrays, in the memory budget."""
-        together = _TOGETHER
+        together = self._columns_at_once
         if self.execution.budget is not None:
             column = self.A.shape[0] * np.dtype(dtype).itemsize
             together = max(1, min(together, self.execution.budget // ((BUFFERS + 1) * column)))

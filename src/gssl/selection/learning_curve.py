@@ -198,6 +198,13 @@ def learning_curve(
     >>> curve.at(140)[0] < curve.at(1400)[0] < 1.0
     True
     """
+    return draw_curve(model, target, random_state=random_state, held_out=held_out)
+
+
+def draw_curve(
+    model: Any, target: float | None = None, *, random_state: int = 0, held_out: Any = None, most: int = _MOST
+) -> LearningCurve:
+    """Draw the curve from subsets of at most ``most`` labels."""
     if target is not None:
         target = check_target(target)
     model = unwrapped(model, "learning_curve")
@@ -208,9 +215,9 @@ def learning_curve(
             "AutoRegressor to features, or give it some."
         )
     codes = model.fit_codes[model.fit_codes != UNLABELLED]
-    sizes = subset_sizes(codes)
+    sizes = subset_sizes(codes, most)
     # a sample of many labels is enough
-    part = average.labels.sample(int(_MOST / (1.0 - _EVALUATED)))
+    part = average.labels.sample(int(most / (1.0 - _EVALUATED)))
     hidden = _hidden_answers(model, codes, part)
     rng = np.random.default_rng(random_state)
     with small_algebra():
@@ -250,10 +257,10 @@ def check_target(target: float) -> float:
     return float(target)
 
 
-def subset_sizes(codes: np.ndarray) -> np.ndarray:
+def subset_sizes(codes: np.ndarray, most: int = _MOST) -> np.ndarray:
     """Return the sizes of the subsets of labels to draw."""
     m, c = len(codes), len(np.unique(codes))
-    most = min(int((1.0 - _EVALUATED) * m), _MOST)
+    most = min(int((1.0 - _EVALUATED) * m), most)
     least = max(2 * c, most // 8)
     if m < max(_FEWEST, 4 * c) or least >= most:
         known = f"{m} labels in {c} classes" if c > 1 else f"{m} known nodes"

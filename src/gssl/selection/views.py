@@ -133,9 +133,7 @@ class Views(Mapping[str, View]):
 
     def wants_span(self, n_rows: int) -> bool:
         """Return whether to add a view that spans the labelled rows: many sparse features, few such rows."""
-        n, d = self._X.shape
-        rare = "unit" in self._kinds and issparse(self._X) and d >= _RARE and n >= _LARGE
-        return bool(rare and n_rows <= _MOST_SPANNED)
+        return "unit" in self._kinds and has_few_rows_of_rare_features(self._X, n_rows)
 
     def with_span(self, rows: np.ndarray) -> "Views":
         """Return these views and ``spanned``: unit rows with directions that span the given rows.
@@ -194,6 +192,12 @@ def _sample_rows(X: Any, keys: np.ndarray) -> np.ndarray:
     """Return the nodes to compute directions from."""
     most = _ROWS if issparse(X) else min(_ROWS, max(_FEWEST, _NUMBERS // max(1, X.shape[1])))
     return spread_nodes(keys, most)
+
+
+def has_few_rows_of_rare_features(X: Any, n_rows: int) -> bool:
+    """Return whether X is large, with many sparse features, and few of its rows are labelled."""
+    n, d = X.shape
+    return bool(issparse(X) and d >= _RARE and n >= _LARGE and n_rows <= _MOST_SPANNED)
 
 
 def compress(X: Any, width: int) -> np.ndarray:
