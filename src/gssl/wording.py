@@ -1,7 +1,7 @@
-"""Words in messages: values shown safely and briefly, and counts; texts that mean missing or numbers."""
+"""How messages show names and numbers, safely and briefly; texts that mean missing or numbers."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -10,6 +10,8 @@ import numpy as np
 MISSING = ("NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "NAN", "None", "NULL", "null", "NaT", "?")
 # how a text writes a number
 NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+# normal deviations between which nine tenths lie
+_NINE_TENTHS = 1.645
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
@@ -90,7 +92,7 @@ def counted(number: int, what: str) -> str:
     return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
-def write_number(number: float, fine: float = 0.0) -> str:
+def write_number(number: float, fine: float = 0.0, digits: int = 3) -> str:
     """Return a number with three digits, or more where a difference of ``fine`` would not show.
 
     Examples
@@ -104,12 +106,97 @@ def write_number(number: float, fine: float = 0.0) -> str:
         return f"{number:g}"
     size = int(np.floor(np.log10(abs(number))))
     if not -5 < size < 15:
-        digits, power = f"{number:.2e}".split("e")
-        return f"{digits} × 10{str(int(power)).translate(_RAISED)}"
+        text, power = f"{number:.{digits - 1}e}".split("e")
+        return f"{text} × 10{str(int(power)).translate(_RAISED)}"
     enough = 1 - int(np.floor(np.log10(fine))) if fine else 0
-    decimals = max(0, 2 - size, min(enough, 6 - size))
+    decimals = max(0, digits - 1 - size, min(enough, 6 - size))
     text = f"{number:,.{decimals}f}"
     return text.rstrip("0").rstrip(".") if decimals else text
+
+
+def write_signed(number: float) -> str:
+    """Return a number with its sign and two digits."""
+    return f"{'−' if number < 0 else '+'}{write_number(abs(number), digits=2)}"
+
+
+def write_fixed(number: float, digits: int = 0) -> str:
+    """Return a number with so many digits after the point, and never "-0"."""
+    text = f"{abs(number):,.{digits}f}"
+    return f"−{text}" if number < 0 and float(text.replace(",", "")) else text
+
+
+def write_share(share: float | None, digits: int = 0) -> str:
+    """Return a share in percent; 0 and 100 % mean none and all.
+
+    Examples
+    --------
+    >>> [write_share(share, 1) for share in (0.857, 1.0, 0.9999, 0.0001, None)]
+    ['85.7 %', '100 %', 'over 99.9 %', 'under 0.1 %', '–']
+    """
+    if share is None:
+        return "–"
+    text, unit = f"{100 * share:.{digits}f}", 10.0**-digits
+    if float(text) in (0.0, 100.0):
+        if 0.0 < share < 1.0:
+            return f"under {unit:g} %" if share < 0.5 else f"over {100 - unit:g} %"
+        text = f"{float(text):g}"
+    return f"{text} %"
+
+
+def write_probability(p: float) -> str:
+    """Return an estimated probability in percent, which is never 0 or 100 %."""
+    return write_share(min(max(p, 1e-9), 1.0 - 1e-9))
+
+
+def write_rough(number: float) -> str:
+    """Return a number of things with two digits."""
+    unit = 10 ** max(0, len(str(int(number))) - 2)
+    return f"{round(number / unit) * unit:,}"
+
+
+def write_range(low: float, high: float, write: Callable[[float], str] = write_number) -> str:
+    """Return an interval, whose unit is written once.
+
+    Examples
+    --------
+    >>> write_range(0.932, 1.0, write_share), write_range(1, np.inf), write_range(5, 5)
+    ('93 to 100 %', '1 or more', '5')
+    """
+    if np.isinf(high):
+        return f"{write(low)} or more"
+    first, last = write(low), write(high)
+    if first == last:
+        return first
+    plain = not last.startswith(("over ", "under "))
+    return f"{first.removesuffix(' %') if plain else first} to {last}"
+
+
+def estimate_interval(value: float, error: float, most: float = np.inf) -> tuple[float, float]:
+    """Return the interval that holds the truth in nine of ten cases, by a standard error."""
+    return value - _NINE_TENTHS * error, min(value + _NINE_TENTHS * error, most)
+
+
+def write_estimate(value: float, error: float, digits: int, unit: str = "", most: float = np.inf) -> str:
+    """Return an estimate and its interval of 90 %, by a standard error.
+
+    Examples
+    --------
+    >>> write_estimate(35.02, 4.3, 1, " points"), write_estimate(0.96, 0.05, 2, most=1.0)
+    ('35.0 points (27.9 to 42.1)', '0.96 (0.88 to 1.00)')
+    """
+
+    def write(number: float) -> str:
+        return write_fixed(number, digits)
+
+    interval = write_range(*estimate_interval(value, error, most), write)
+    return f"{write(value)}{unit}" + (f" ({interval})" if interval != write(value) else "")
+
+
+def write_duration(seconds: float) -> str:
+    """Format a duration in a suitable unit: ``1.7 minutes``."""
+    if seconds < 90:
+        return f"{seconds:.1f} seconds"
+    return f"{seconds / 60:.1f} minutes" if seconds < 5400 else f"{seconds / 3600:.1f} hours"
 
 
 def write_size(n_bytes: int) -> str:

@@ -29,8 +29,8 @@ def test_the_page_says_what_was_found_from_one_fit(graph, run, monkeypatch):
     page = Path("r.html").read_text(encoding="utf-8")
     assert "<title>30 nodes of e.csv</title>" in page
     assert "We labelled 21 nodes from 9 labels. Expect about" in page
-    right = re.search(r"^(\S+) ± (\S+) % of 9 hidden labels", output, re.MULTILINE)
-    assert f"{right[1]} %<small> ± {right[2]} %</small>" in page
+    right = re.search(r"^(\S+ %) of 9 hidden labels are right \((.+? %)\)", output, re.MULTILINE)
+    assert f"{right[1]}<small> {right[2]}</small>" in page
     assert 'class="matrix"' in page
     rows = json.loads(re.search(r'id="charts">(.*?)</script>', page, re.DOTALL)[1])["map"]["datasets"]["rows"]
     assert sum(row["given"] == "yes" for row in rows) == 9

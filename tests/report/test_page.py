@@ -97,7 +97,7 @@ def test_the_matrix_is_that_of_hidden_labels_unless_the_truth_is_known(karate, k
     counts = [cell["title"] for cell in karate.tags("td") if "→" in cell.get("title", "")]
     assert "Officer → Officer: 11" in counts
     truth = confusion_matrix(["Mr. Hi"] * 7, ["Officer"] * 7, ["Mr. Hi", "Officer"], "From the census.")
-    assert "From the census. 0.0 % of 7 are right." in write(replace(karate_page, confusion=truth)).words
+    assert "From the census. 0 % of 7 are right." in write(replace(karate_page, confusion=truth)).words
     many = confusion_matrix([f"c{i}" for i in range(40)], [f"c{i}" for i in range(1, 40)] + ["c0"])
     assert "40 classes are too many for a matrix" in write(replace(karate_page, confusion=many)).words
 
@@ -125,14 +125,15 @@ def test_the_page_may_fetch_nothing_and_run_only_its_own_script(karate):
     assert re.search(r"script-src 'sha256-[A-Za-z0-9+/=]{44}';", policy)
     assert "unsafe-eval" not in policy
     assert len(karate.tags("script")) == 2
-    assert not [
-        a for _, a in karate.elements if "src" in a or "href" in a or any(k.startswith("on") for k in a)
-    ]
+    assert not [a for _, a in karate.elements if "src" in a or any(k.startswith("on") for k in a)]
+    # the contents
+    sections = [section["id"] for section in karate.tags("section")]
+    assert [a["href"] for _, a in karate.elements if "href" in a] == [f"#{name}" for name in sections]
 
 
 def test_hostile_names_stay_text(hostile, karate, hostile_names):
     extra = {tag for tag, _ in hostile.elements} - {tag for tag, _ in karate.elements}
-    assert extra <= {"li", "span", "strong"}
+    assert extra <= {"details", "li", "span", "strong", "summary"}
     assert len(hostile.tags("script")) == 2
     assert not hostile.tags("img")
     text = "".join(hostile.text)
@@ -174,7 +175,7 @@ def test_a_sample_and_many_classes_are_said_to_be_so(karate_page, write):
     text = write(replace(karate_page, points=points, predictions=predictions, held_out=None)).words
     assert "All labelled nodes and a random sample of the others are drawn, 14 of 34" in text
     assert "4 smaller classes" in text
-    assert "The 60 most frequent of 70 classes are shown." in text
+    assert "60 more classes" in text
     assert "could not be estimated" in text
 
 
@@ -230,7 +231,26 @@ def test_reasons_doubts_and_the_learning_curve_are_told(karate_page, tmp_path):
     page = (tmp_path / "p.html").read_text(encoding="utf-8")
     assert karate_page.audit.summary in page
     contradicted = int((karate_page.audit.given != karate_page.audit.says).sum())
-    assert f"contradicts {contradicted} labels while they are hidden" in page
+    assert f"contradicts {contradicted} label while hidden" in page
     assert page.count('<svg class="near"') == len(karate_page.why) == 3
     # 0.9 - 0.5 / sqrt(n) is 0.788 with 20 labels, and 0.8 with 25
-    assert "About 5 more labels (5 to 5) reach 80 %." in page
+    assert "About 5 more labels reach 80 %." in page
+
+
+def test_of_many_classes_the_least_often_right_are_shown_and_one_without_nodes_has_no_bar(karate_page, write):
+    names = [f"class {i:02}" for i in range(57)]
+    predictions = tabulate(range(56), np.eye(57)[:56], names)
+    held = replace(
+        karate_page.held_out,
+        classes=np.array(names),
+        codes=np.arange(20) % 5,
+        distributions=np.eye(57)[np.arange(20) % 4],
+    )
+    page = write(replace(karate_page, predictions=predictions, held_out=held, points=[]))
+    rows = [a.get("title") for a in page.tags("bdi") if a.get("title", "").startswith("class ")]
+    shown = rows[rows.index("class 04") :]
+    assert sorted(set(shown)) == names
+    first = page.words[page.words.index("least often right come first") :].split("47 more classes")[0]
+    assert "class 04" in first
+    assert len([a for a in page.tags("span") if a.get("class") == "bar"]) == 56
+    assert first.index("class 04") < first.index("class 00") < first.index("class 05")

@@ -62,7 +62,9 @@ def test_methods_and_suggestions_stand_in_rows():
     assert "OGC 80.0 1.0 24 1.00" in lines
     assert "SGC 70.0 2.0 2 0.50" in lines
     pick = Suggestion(0, "spy", "cook", 0.55, 0.1, 12)
-    assert "007 spy (55%) or cook (45%); speaks for 12 nodes" in show(suggestion_table([("007", pick)], "x"))
+    assert "007 spy (55 %) or cook (45 %); similar to 12 other nodes" in show(
+        suggestion_table([("007", pick)], "x")
+    )
 
 
 def test_facts_about_a_graph_name_what_is_unknown():

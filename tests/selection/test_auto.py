@@ -94,7 +94,7 @@ def test_every_family_of_models_is_on_the_leaderboard(fitted):
 def test_the_explanation_counts_held_out_hits(friendly, fitted):
     _, _, y, _ = friendly
     hits = (held_out(fitted).argmax(axis=1) == y[:24]).mean()
-    assert hits == pytest.approx(float(fitted.explain_.split(" ±")[0]) / 100, abs=1e-3)
+    assert hits == pytest.approx(float(fitted.explain_.split(" %")[0]) / 100, abs=1e-3)
     assert not np.allclose(held_out(fitted), fitted.label_distributions_[:24], atol=1e-2)
 
 
@@ -378,9 +378,10 @@ def test_rows_that_are_all_zero_are_no_error():
 
 
 def test_the_gain_of_the_graph_and_features_alone_add_up_to_the_accuracy(fitted):
-    accuracy = float(fitted.explain_.split(" ±")[0])
+    accuracy = float(fitted.explain_.split(" %")[0])
     gain, alone = re.search(
-        r"The graph adds ([\d.]+) ± [\d.]+ points over features alone \(([\d.]+) %\)", fitted.explain_
+        r"The graph adds ([\d.]+) points \([\d.]+ to [\d.]+\) over features alone \(([\d.]+) %\)",
+        fitted.explain_,
     ).groups()
     assert float(gain) + float(alone) == pytest.approx(accuracy, abs=0.11)
 

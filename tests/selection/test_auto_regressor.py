@@ -103,12 +103,14 @@ def test_the_explanation_counts_what_is_kept(drawn, fitted):
     _, _, y, known = drawn
     np.testing.assert_array_equal(fitted.held_out_, fitted.transduction_[known])
     assert np.abs(fitted.held_out_ - y[known]).min() > 0
-    score, _, count = re.match(r"R² (\S+) ± (\S+) on (\d+) hidden numbers", fitted.explain_).groups()
+    score, _, count = re.match(r"R² (\S+) \((\S+ to \S+)\) on (\d+) hidden numbers", fitted.explain_).groups()
     assert float(score) == pytest.approx(r2_score(y[known], fitted.held_out_), abs=0.005)
     assert int(count) == known.sum()
     typical = float(re.search(r"typical error (\S+);", fitted.explain_)[1])
     assert typical == pytest.approx(np.median(np.abs(y[known] - fitted.held_out_)), rel=0.01)
-    assert re.search(r"The graph adds 0\.\d\d ± 0\.\d\d to R²", fitted.explain_)
+    assert re.search(
+        r"Among linear models, the graph adds 0\.\d\d \(0\.\d\d to 0\.\d\d\) to R²", fitted.explain_
+    )
     low, high = fitted.intervals_[known].T
     within = 100 * ((low <= y[known]) & (y[known] <= high)).mean()
     assert f"{within:.0f} % of hidden numbers lie within their intervals." in fitted.explain_

@@ -52,7 +52,7 @@ def test_side_by_side_keeps_a_node_apart_from_its_neighbours(graph):
     degree = A.sum(axis=1)
     s = np.divide(1.0, np.sqrt(degree), out=np.zeros(40), where=degree > 0)
     hop = s[:, None] * A * s
-    stacked = embedded(graph, "side by side", "NoGraph() + HopFilter(depth=1) + HopFilter()")
+    stacked = embedded(graph, "own and neighbours' features", "NoGraph() + HopFilter(depth=1) + HopFilter()")
     np.testing.assert_allclose(stacked, np.hstack([X, hop @ X, hop @ hop @ X]), atol=1e-6)
 
 

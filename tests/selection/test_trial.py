@@ -76,7 +76,7 @@ def test_other_kinds_and_widths_are_tried_with_the_best_filters(problem):
     assert not gains
     assert [trial.loss for trial in tried] == sorted(trial.loss for trial in tried)
     assert {trial.kind for trial in tried} >= {"unit", "raw", "standardized"}
-    assert {trial.filter.model for trial in tried} >= {"GGC", "GGCM", "SGC", "side by side"}
+    assert {trial.filter.model for trial in tried} >= {"GGC", "GGCM", "SGC", "own and neighbours' features"}
     assert len([trial for trial in tried if trial.kind == "unit"]) == len(candidates(2))
     # none is tried twice, although all widths are the same with nine directions
     assert len({(trial.kind, trial.filter, trial.width) for trial in tried}) == len(tried)

@@ -82,6 +82,7 @@ def app() -> None:
 @app.command()
 @options(GRAPH, LABELS, FEATURES, METHOD, OUT)
 @click.option("--report", type=UserPath(), help="Write an HTML report (needs gssl[report]).")
+@click.option("--report-data", type=UserPath(), help="Write all data of the report as JSON.")
 @click.option("--save", type=UserPath(), help="Save the model and its data, for --model of other commands.")
 @click.option(
     "--truth", type=Table(), metavar="TABLE", help="True labels for a confusion matrix in the report."
@@ -100,6 +101,7 @@ def app() -> None:
 def classify(
     out: Path,
     report: Path | None,
+    report_data: Path | None,
     save: Path | None,
     truth: str | None,
     probabilities: bool,
@@ -124,6 +126,7 @@ def classify(
     if several:
         named = {
             "report": report,
+            "report-data": report_data,
             "truth": truth,
             "abstain": given["abstain"],
             "calibrate": given["calibrate"],
@@ -140,12 +143,13 @@ def classify(
     run = start_run(given, needs_labels=True)
     from gssl.cli.classify import run_classify
 
-    run_classify(run, out, report, save, truth, probabilities)
+    run_classify(run, out, report, report_data, save, truth, probabilities)
 
 
 @app.command()
 @options(GRAPH, LABELS, FEATURES, OUT)
 @click.option("--report", type=UserPath(), help="Write an HTML report (needs gssl[report]).")
+@click.option("--report-data", type=UserPath(), help="Write all data of the report as JSON.")
 @click.option("--save", type=UserPath(), help="Save the model and its data, for --model of other commands.")
 @click.option(
     "--interval",
@@ -163,7 +167,9 @@ def classify(
     help="Predict numbers or their logarithms; auto: whichever suits hidden numbers better.",
 )
 @options(TIME_BUDGET, MEMORY, DASK, READING, RUN_OPTIONS)
-def regress(out: Path, report: Path | None, save: Path | None, **given: Any) -> None:
+def regress(
+    out: Path, report: Path | None, report_data: Path | None, save: Path | None, **given: Any
+) -> None:
     """Predict a number for every node of a graph.
 
     The output has the columns id, value, low, high, model_says, given and reached.
@@ -177,7 +183,7 @@ def regress(out: Path, report: Path | None, save: Path | None, **given: Any) -> 
     run = start_run(given | {"answers": "numbers"}, needs_labels=True)
     from gssl.cli.regress import run_regress
 
-    run_regress(run, out, report, save)
+    run_regress(run, out, report, report_data, save)
 
 
 @app.command()

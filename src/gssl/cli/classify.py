@@ -17,14 +17,19 @@ from gssl.wording import counted, write_size
 
 
 def run_classify(
-    run: Run, out: Path, report: Path | None, save: Path | None, truth: str | None, probabilities: bool
+    run: Run,
+    out: Path,
+    report: Path | None,
+    report_data: Path | None,
+    save: Path | None,
+    truth: str | None,
+    probabilities: bool,
 ) -> None:
     """Read the tables, fit, write the outputs, and print a summary."""
     terminal = run.terminal
-    check_outputs(out, [*run.inputs.sources(), truth], report, save)
-    if report is not None:
-        gssl.report.check_extra()
-    elif truth is not None:
+    check_outputs(out, [*run.inputs.sources(), truth], report, report_data, save)
+    check_page(report, report_data)
+    if report is None and truth is not None:
         raise ValueError("--truth is shown in the report: give --report too.")
     pages = [] if report is None else ["report"]
     terminal.plan = ("reading", run.choice.stage, "predicting", "writing", *pages)
@@ -46,8 +51,17 @@ def run_classify(
     if save is not None:
         terminal.say(f"model: {save} ({write_size(save.stat().st_size)})")
     if report is not None:
-        write_page(report, model, problem, held_out, terminal, predictions=predictions, truth=true)
+        shown: Any = {"predictions": predictions, "truth": true, "data": report_data}
+        write_page(report, model, problem, held_out, terminal, **shown)
     terminal.finish()
+
+
+def check_page(report: Path | None, report_data: Path | None) -> None:
+    """Raise if a library that a page needs is missing, or if there is no page to write the data of."""
+    if report is not None:
+        gssl.report.check_extra()
+    elif report_data is not None:
+        raise ValueError("--report-data writes the data of the report: give --report too.")
 
 
 def _say_results(

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from gssl.cli.classify import save_model, write_page
+from gssl.cli.classify import check_page, save_model, write_page
 from gssl.cli.console import Terminal
 from gssl.cli.run import Run
 from gssl.io import (
@@ -14,17 +14,17 @@ from gssl.io import (
     write_sets,
 )
 from gssl.io.table_writing import check_outputs
-from gssl.report import check_extra
 from gssl.selection import audit
 from gssl.wording import write_size
 
 
-def run_regress(run: Run, out: Path, report: Path | None, save: Path | None) -> None:
+def run_regress(
+    run: Run, out: Path, report: Path | None, report_data: Path | None, save: Path | None
+) -> None:
     """Read the tables, fit, write the outputs, and print a summary."""
     terminal = run.terminal
-    check_outputs(out, run.inputs.sources(), report, save)
-    if report is not None:
-        check_extra()
+    check_outputs(out, run.inputs.sources(), report, report_data, save)
+    check_page(report, report_data)
     terminal.plan = ("reading", "choosing", "writing", *(() if report is None else ("report",)))
     model, problem = run.prepare()
     run.fit(model, problem)
@@ -39,7 +39,7 @@ def run_regress(run: Run, out: Path, report: Path | None, save: Path | None) -> 
         terminal.say(f"model: {save} ({write_size(save.stat().st_size)})")
     terminal.say(f"{len(predictions):,} predictions: {out}")
     if report is not None:
-        write_page(report, model, problem, None, terminal)
+        write_page(report, model, problem, None, terminal, data=report_data)
     terminal.finish()
 
 

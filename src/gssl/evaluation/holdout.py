@@ -13,12 +13,12 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from gssl.evaluation.metrics import Confusion, confusion_matrix, score_error
+from gssl.evaluation.metrics import Confusion, confusion_matrix, score_error, share_interval
 from gssl.graph import GraphWarning, check_adjacency
 from gssl.methods.base import GraphClassifier
 from gssl.methods.label_sets import refuse_label_sets
 from gssl.methods.labels import UNLABELLED, decode_labels, encode_labels
-from gssl.wording import quoted
+from gssl.wording import counted, quoted, write_range, write_share
 
 # folds if no refit is needed: they cost next to nothing, and more folds hide fewer labels at a time
 _CHEAP_FOLDS = 20
@@ -79,6 +79,11 @@ class HeldOut:
         return score_error(self.accuracy, self.n_labels)
 
     @property
+    def interval(self) -> tuple[float, float]:
+        """The interval that holds the accuracy on more such labels in nine of ten cases, by Wilson."""
+        return share_interval(self.accuracy, self.n_labels)
+
+    @property
     def largest_share(self) -> float:
         """Fraction of hidden labels in the largest class: the accuracy of always predicting it."""
         return float(np.bincount(self.codes).max() / self.n_labels)
@@ -107,13 +112,15 @@ class HeldOut:
     def summary(self) -> str:
         """Accuracy, mean recall, and accuracy of always predicting the largest class, in words."""
         if not self.tells:
-            labels = "1 label" if self.n_labels == 1 else f"{self.n_labels} labels"
-            return f"Only {labels} could be tested: too few to say how good the predictions are."
+            tested = counted(self.n_labels, "label")
+            return f"Only {tested} could be tested: too few to say how good the predictions are."
         largest = self.classes[np.bincount(self.codes).argmax()]
+        interval = write_range(*self.interval, partial(write_share, digits=1))
         text = (
-            f"{100 * self.accuracy:.1f} ± {100 * self.standard_error:.1f} % of {self.n_labels:,} hidden "
-            f"labels are right, and {100 * self.macro_recall:.1f} % on average over the classes; always "
-            f"answering {str(largest)!r} would be right for {100 * self.largest_share:.1f} %."
+            f"{write_share(self.accuracy, 1)} of {self.n_labels:,} hidden labels are right "
+            f"({interval}), and {write_share(self.macro_recall, 1)} on average over the classes; "
+            f"always answering {quoted(str(largest))} would be right for "
+            f"{write_share(self.largest_share, 1)}."
         )
         if not self.beats_largest_class:
             text += " This is no better than always answering the largest class."

@@ -40,6 +40,17 @@ def score_error(score: float, n: float) -> float:
     return float(np.sqrt(p * (1.0 - p) / (n + 2.0)))
 
 
+def share_interval(share: float, n: float, z: float = 1.645) -> tuple[float, float]:
+    r"""Return Wilson's interval of a share of n labels, by default one of 90 %; it is within [0, 1].
+
+    .. math:: \left(p + \tfrac{z^2}{2n} \pm z \sqrt{p(1 - p)/n + z^2 / 4n^2}\right) \big/ (1 + z^2/n)
+    """
+    middle = share + z**2 / (2.0 * n)
+    margin = z * np.sqrt(share * (1.0 - share) / n + (z / (2.0 * n)) ** 2)
+    low, high = (np.clip((middle + sign * margin) / (1.0 + z**2 / n), 0.0, 1.0) for sign in (-1, 1))
+    return float(low), float(high)
+
+
 def paired_difference(one: np.ndarray, other: np.ndarray) -> tuple[float, float]:
     """Return the mean of one − other, which belong to the same nodes, and its standard error.
 

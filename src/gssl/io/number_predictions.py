@@ -10,6 +10,7 @@ from gssl.frames import Tabular
 from gssl.graph import reached_nodes
 from gssl.io.table_writing import write_columns
 from gssl.methods.labels import UNLABELLED
+from gssl.wording import write_number, write_range
 
 _COLUMNS = ("id", "value", "low", "high", "model_says", "given", "reached")
 
@@ -52,7 +53,7 @@ class NumberPredictions(Tabular):
 
     def __repr__(self) -> str:
         rows = [
-            f"{self.id[i]}  {self.value[i]:.4g}  [{self.low[i]:.4g}, {self.high[i]:.4g}]"
+            f"{self.id[i]}  {write_number(self.value[i])}  ({write_range(self.low[i], self.high[i])})"
             for i in range(min(5, len(self)))
         ]
         return "\n".join([f"Predictions of {len(self):,} nodes: id, value, interval", *rows])

@@ -152,7 +152,8 @@ def learning_band(learned: LearningCurve) -> Spec:
         for n, (a, low, high) in ((n, learned.at(n)) for n in numbers)
     ]
     log: Spec = {"type": "log", "nice": False}
-    x = field("n", measure.answers, scale=log, axis={"grid": False, "format": ",d"})
+    apart = {"labelOverlap": "greedy", "labelSeparation": 10}
+    x = field("n", measure.answers, scale=log, axis={"grid": False, "format": ",d", **apart})
     y: Spec = {"scale": {"zero": False}, "axis": {"format": axis}}
     band = layer(
         {"type": "area", "color": ACCENT, "opacity": 0.16},

@@ -54,6 +54,7 @@ def write_report(
     command: str = "",
     notes: Sequence[str] | None = None,
     seconds: float = 0.0,
+    data: str | Path | None = None,
 ) -> HeldOut | None:
     """Write a page about a fitted model: predictions, accuracy, doubtful labels, explanations and a map.
 
@@ -79,6 +80,8 @@ def write_report(
         Notes about the data; those of the problem if None.
     seconds : float, optional
         The duration of the run.
+    data : path, optional
+        Where to write all data of the page as JSON. Both files are written, or none.
 
     Returns
     -------
@@ -118,7 +121,7 @@ def write_report(
             raise ValueError(
                 "truth, predictions and held_out are of classes: leave them out for a regressor."
             )
-        write_numbers_page(model, problem, path, **about)
+        write_numbers_page(model, problem, path, data, **about)
         return None
     y, A, X = problem.y, problem.adjacency, problem.features
     known = held_out_if_known(model) if held_out is None else held_out
@@ -161,7 +164,7 @@ def write_report(
         learning_curve=curve,
     )
     with step("writing the report"):
-        write_page(Path(path), page)
+        write_page(path, page, data)
     return known
 
 

@@ -3,21 +3,36 @@
 import base64
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
-from functools import cache
+from dataclasses import dataclass, field, fields, is_dataclass
+from functools import cache, partial
 from importlib import import_module, resources
 from importlib.metadata import version
+from math import isfinite
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from gssl.datasets.location import cache_dir
 from gssl.evaluation import Health
 from gssl.io import whole_file
-from gssl.wording import elided
+from gssl.wording import (
+    elided,
+    write_duration,
+    write_estimate,
+    write_fixed,
+    write_number,
+    write_probability,
+    write_range,
+    write_share,
+    write_signed,
+)
 
 EXTRA = ("jinja2", "vl_convert")
+# of the data beside a page; raised if a key changes its meaning or goes
+FORMAT = 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,17 +66,74 @@ def check_extra() -> None:
             ) from error
 
 
+def shared_facts(page: Document, kind: str, headline: str, warning: str) -> dict[str, Any]:
+    """Return the facts with which every page begins."""
+    return {
+        "format": FORMAT,
+        "kind": kind,
+        "title": page.title,
+        "headline": headline,
+        "warning": warning,
+        "explain": page.explain,
+        "graph": page.health,
+        "command": page.command,
+        "seconds": page.seconds,
+        "versions": page.versions,
+        "notes": page.notes,
+    }
+
+
 def write_document(
-    path: str | Path, template: str, page: Document, charts: Mapping[str, Any], **contents: Any
+    path: str | Path,
+    template: str,
+    facts: Mapping[str, Any],
+    charts: Mapping[str, Any],
+    data: str | Path | None = None,
+    write: Callable[[float], str] = write_number,
+    **looks: Any,
 ) -> None:
-    """Fill a template and write it atomically as one HTML file; texts are escaped."""
+    """Fill a template with facts and write it atomically as one HTML file; texts are escaped.
+
+    If ``data`` is a path, the facts and the rows of charts are written there as JSON.
+    """
     check_extra()
-    html = _render(template, page, charts, **contents)
-    with whole_file(path) as part:
+    html = _render(template, facts, charts, write, **looks)
+    if data is None:
+        with whole_file(path) as part:
+            part.write_bytes(html)
+        return
+    if Path(path).resolve() == Path(data).resolve():
+        raise ValueError(f"{path} is the path of both the page and its data: choose different ones.")
+    rows = {name: spec["datasets"]["rows"] for name, spec in charts.items()}
+    text = json.dumps(plain({**facts, "charts": rows}), ensure_ascii=False, allow_nan=False, indent=1)
+    with whole_file(path) as part, whole_file(data) as other:
         part.write_bytes(html)
+        other.write_text(f"{text}\n", encoding="utf-8")
 
 
-def _render(template: str, page: Document, charts: Mapping[str, Any], **contents: Any) -> bytes:
+def plain(value: Any) -> Any:
+    """Return a value as what JSON has: numbers that are not finite become null, and dataclasses objects."""
+    if is_dataclass(value) and not isinstance(value, type):
+        value = {each.name: getattr(value, each.name) for each in fields(value)}
+    if isinstance(value, Mapping):
+        return {plain(str(key)): plain(each) for key, each in value.items()}
+    if isinstance(value, np.ndarray | np.generic):
+        value = value.tolist()
+    if isinstance(value, str):
+        # half of a pair of surrogates is no text: browsers replace it, too
+        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    if isinstance(value, Sequence):
+        return [plain(each) for each in value]
+    return None if isinstance(value, float) and not isfinite(value) else value
+
+
+def _render(
+    template: str,
+    facts: Mapping[str, Any],
+    charts: Mapping[str, Any],
+    write: Callable[[float], str],
+    **looks: Any,
+) -> bytes:
     """Return the page as the bytes of an HTML file."""
     # optional dependencies
     import jinja2
@@ -75,20 +147,51 @@ def _render(template: str, page: Document, charts: Mapping[str, Any], **contents
         lstrip_blocks=True,
     )
     environment.filters.update(
-        percent=percent, duration=_duration, words=_words, count="{:,}".format, short=elided
+        percent=write_share,
+        duration=write_duration,
+        words=_words,
+        count="{:,}".format,
+        times=lambda count: {1: "once", 2: "twice"}.get(count, f"{count:,} times"),
+        short=elided,
+        signed=write_signed,
+        number=write_number,
+        fine=write,
+        written=partial(_cell, write),
     )
     script = _script()
     html = environment.get_template(template).render(
-        page=page,
-        health=page.health,
+        facts=facts,
         charts=Markup(_json(charts)),
+        drawn=set(charts),
         style=Markup(read_template("page.css")),
         script=Markup(script),
         policy=_policy(script),
-        **contents,
+        **looks,
     )
     # a file name may contain a lone surrogate, which UTF-8 cannot encode
     return html.encode("utf-8", errors="xmlcharrefreplace")
+
+
+def _cell(write: Callable[[float], str], row: Any, kind: str, key: Any) -> str:
+    """Return the text of a value of a row, or of two for an interval or an estimate."""
+    values = [
+        row[k] if isinstance(row, Mapping) else getattr(row, k)
+        for k in ([key] if isinstance(key, str) else key)
+    ]
+    writers: dict[str, Callable[..., str]] = {
+        "text": str,
+        "answer": lambda value: "yes" if value else "no",
+        "count": "{:,}".format,
+        "number": write,
+        "ratio": partial(write_fixed, digits=1),
+        "share": write_share,
+        "probability": write_probability,
+        "interval": partial(write_range, write=write),
+        "shares": partial(write_range, write=partial(write_share, digits=1)),
+        "fixed": partial(write_range, write=partial(write_fixed, digits=2)),
+        "estimate": partial(write_estimate, digits=2, most=1.0),
+    }
+    return writers[kind](*values)
 
 
 def read_template(name: str) -> str:
@@ -151,27 +254,20 @@ def graph_facts(health: Health, answer: str) -> list[tuple[str, str, str]]:
     return [
         ("Edges", f"{health.n_edges:,}", ""),
         ("Features", "none" if health.n_features is None else f"{health.n_features:,}", ""),
-        ("Components", f"{health.n_components:,}", f"the largest has {health.largest_component:,} nodes"),
+        (
+            "Separate parts",
+            f"{health.n_components:,}",
+            f"without an edge between them; the largest has {health.largest_component:,} nodes",
+        ),
         ("Isolated nodes", f"{health.n_isolated:,}", "without a neighbour"),
         (
             "Neighbours per node",
-            f"{degrees['mean']:.1f}",
-            f"median {degrees['median']:.0f}, 90 % have at most {degrees['p90']:.0f}, "
-            f"maximum {degrees['max']:,.0f}",
+            write_fixed(degrees["mean"], 1),
+            f"half have at most {write_number(degrees['median'])}, 90 % at most "
+            f"{write_number(degrees['p90'])}, and one has {write_fixed(degrees['max'])}",
         ),
         (f"Nodes no {answer} reaches", f"{health.n_unreached:,}", unreached),
     ]
-
-
-def percent(value: float | None, digits: int = 1) -> str:
-    """Return a share as text."""
-    return "–" if value is None else f"{100 * value:.{digits}f} %"
-
-
-def _duration(seconds: float) -> str:
-    if seconds < 90:
-        return f"{seconds:.1f} seconds"
-    return f"{seconds / 60:.1f} minutes" if seconds < 5400 else f"{seconds / 3600:.1f} hours"
 
 
 def _words(name: str) -> str:

@@ -8,28 +8,26 @@ import numpy as np
 
 from gssl.evaluation import Confusion, Health, HeldOut
 from gssl.io import Predictions
-from gssl.selection import Audit, Explanation
-from gssl.selection.picture import Mark, draw_neighbourhood
-from gssl.wording import elided
+from gssl.selection import Audit, Explanation, LearningCurve
+from gssl.selection.picture import Mark, draw_neighbourhood, shown_voices
+from gssl.wording import counted, elided, write_number, write_probability, write_share, write_signed
 
-# maximum number of classes in a table and in the confusion matrix, and of rows in other tables
-MAX_CLASSES = 60
-MAX_MATRIX = 30
-MAX_ROWS = 12
-_FEATURES, _LONG = 5, 40
+# rows of a table before the folded ones, and at most in all
+FIRST_ROWS, MAX_ROWS = 10, 500
+# classes of a matrix, features, and characters of a name in a sentence
+_MAX_MATRIX, _FEATURES, _LONG = 30, 5, 40
 
 
 @dataclass(frozen=True)
 class ClassRow:
     """A class: its numbers of given and predicted labels, and its precision and recall on hidden labels.
 
-    ``width`` is ``predicted`` relative to the largest class. Unknown precision and recall are None.
+    Unknown precision and recall are None.
     """
 
     name: str
     given: int
     predicted: int
-    width: float
     precision: float | None
     recall: float | None
 
@@ -47,13 +45,12 @@ class Cell:
 
 def headline(health: Health, predictions: Predictions | None, held_out: HeldOut | None) -> str:
     """Return a short summary of a run."""
-    labels = "1 label" if health.n_labelled == 1 else f"{health.n_labelled:,} labels"
+    labels = counted(health.n_labelled, "label")
     if predictions is None:
         return f"The graph has {health.n_nodes:,} nodes, and {labels}."
     n_new = int((~predictions.given & (predictions.label != "")).sum())
     n_silent = int((predictions.label == "").sum())
-    nodes = "1 node" if n_new == 1 else f"{n_new:,} nodes"
-    sentences = [f"We labelled {nodes} from {labels}"]
+    sentences = [f"We labelled {counted(n_new, 'node')} from {labels}"]
     if n_silent:
         sentences[0] += f", and left {n_silent:,} open where the model is not sure enough"
     if held_out is None:
@@ -64,46 +61,91 @@ def headline(health: Health, predictions: Predictions | None, held_out: HeldOut 
         )
     else:
         sentences.append(
-            f"Expect about {100 * held_out.accuracy:.0f} % to be right; always guessing the largest class "
-            f"gives {100 * held_out.largest_share:.0f} %"
+            f"Expect about {write_share(held_out.accuracy)} to be right; always guessing the largest class "
+            f"gives {write_share(held_out.largest_share)}"
         )
     return " ".join(f"{sentence}." for sentence in sentences)
 
 
+def accuracy_facts(held_out: HeldOut) -> dict[str, Any]:
+    """Return how good the predictions of hidden labels are."""
+    low, high = held_out.interval
+    return {
+        "share": held_out.accuracy,
+        "low": low,
+        "high": high,
+        "mean_over_classes": held_out.macro_recall,
+        "largest_class": held_out.largest_share,
+        "n_labels": held_out.n_labels,
+        "source": held_out.source,
+    }
+
+
+def curve_facts(curve: LearningCurve) -> dict[str, Any]:
+    """Return how many more answers reach the next target; None if no number does."""
+    target = curve.next_target
+    needed, low, high = (None if np.isinf(n) else int(n) for n in curve.labels_needed(target))
+    return {"text": curve.text(target), "target": target, "needed": needed, "low": low, "high": high}
+
+
 def class_rows(predictions: Predictions, held_out: HeldOut | None) -> list[ClassRow]:
-    """Return the rows of classes, the most frequently predicted first."""
+    """Return the rows of classes, the most frequently predicted first.
+
+    If there are too many to see at once, those that are least often right come first.
+    """
     measures: dict[str, tuple[float, float]] = {}
     if held_out is not None:
         confusion = held_out.confusion
         pairs = zip(confusion.precision.tolist(), confusion.recall.tolist(), strict=True)
         measures = dict(zip(confusion.classes, pairs, strict=True))
-    counts = []
+    rows = []
     for name in dict.fromkeys(predictions.class_names):
         mine = predictions.label == name
-        counts.append((name, int((mine & predictions.given).sum()), int((mine & ~predictions.given).sum())))
-    largest = max((predicted for _, _, predicted in counts), default=0) or 1
-    rows = []
-    for name, given, predicted in sorted(counts, key=lambda count: (-count[2], count[0])):
+        given, predicted = (int((mine & part).sum()) for part in (predictions.given, ~predictions.given))
         precision, recall = (_known(value) for value in measures.get(name, (np.nan, np.nan)))
-        rows.append(ClassRow(name, given, predicted, predicted / largest, precision, recall))
-    return rows
+        rows.append(ClassRow(name, given, predicted, precision, recall))
+    rows.sort(key=lambda row: (-row.predicted, row.name))
+    return rows if len(rows) <= FIRST_ROWS + 2 else sorted(rows, key=_quality)
+
+
+def _quality(row: ClassRow) -> float:
+    """Return the lesser of precision and recall; classes that could not be tested come last."""
+    return min((value for value in (row.precision, row.recall) if value is not None), default=2.0)
 
 
 def _known(value: float) -> float | None:
     return None if np.isnan(value) else value
 
 
-def matrix(confusion: Confusion) -> list[list[Cell]]:
+def confusion_facts(confusion: Confusion | None) -> dict[str, Any] | None:
+    """Return the mistakes, and the matrix of counts unless there are too many classes to show."""
+    if confusion is None:
+        return None
+    return {
+        "source": confusion.source,
+        "accuracy": confusion.accuracy,
+        "n_nodes": confusion.n_nodes,
+        "classes": confusion.classes,
+        "counts": confusion.counts if len(confusion.classes) <= _MAX_MATRIX else None,
+        "mistakes": [
+            {"truth": truth, "predicted": predicted, "count": count}
+            for truth, predicted, count in confusion.mistakes[:MAX_ROWS]
+        ],
+    }
+
+
+def confusion_cells(facts: dict[str, Any] | None) -> list[list[Cell]]:
     """Return the rows of a confusion matrix; none if there are too many classes to show."""
-    if len(confusion.classes) > MAX_MATRIX:
+    if facts is None or facts["counts"] is None:
         return []
-    totals = np.maximum(confusion.counts.sum(axis=1), 1)
+    counts, classes = facts["counts"], facts["classes"]
+    totals = np.maximum(counts.sum(axis=1), 1)
     return [
         [
             Cell(truth, predicted, int(count), float(count / totals[i]), i == j)
-            for j, (predicted, count) in enumerate(zip(confusion.classes, confusion.counts[i], strict=True))
+            for j, (predicted, count) in enumerate(zip(classes, counts[i], strict=True))
         ]
-        for i, truth in enumerate(confusion.classes)
+        for i, truth in enumerate(classes)
     ]
 
 
@@ -114,56 +156,65 @@ def doubts(audit: Audit, predictions: Predictions) -> list[dict[str, Any]]:
     return [row for row in rows if row["given"] != row["says"]]
 
 
-@dataclass(frozen=True)
-class Reason:
-    """The explanation of a prediction: a sentence, the strongest features, and an SVG picture."""
-
-    id: str
-    text: str
-    features: str
-    picture: str
-
-
 def reasons(
+    explanations: Sequence[Explanation], predictions: Predictions, feature_names: Sequence[str]
+) -> list[dict[str, Any]]:
+    """Turn explanations into sentences and the numbers in them."""
+    explained = []
+    for one in explanations:
+        parts = {}
+        if len(one.labelled):
+            parts["by given labels"] = float(one.lead(one.shares).sum())
+        if one.unlabelled.any():
+            parts["by predictions for other nodes"] = float(one.lead(one.unlabelled))
+        if one.intercept.any():
+            parts["the same for all nodes"] = float(one.lead(one.intercept))
+        lead, given = float(one.lead(one.scores)), bool(predictions.given[one.node])
+        names = [elided(name, _LONG) for name in (one.predicted, one.runner_up)]
+        text = f"{names[0]} ({write_probability(one.probability)}) rather than {names[1]}"
+        if parts:
+            amounts = ", ".join(f"{write_signed(amount)} {name}" for name, amount in parts.items())
+            text += f": a lead of {write_number(lead, digits=2)}, of which {amounts}"
+        if given:
+            text = f"Given {elided(predictions.label[one.node], _LONG)}. The model: {text}"
+        explained.append(
+            {
+                "id": predictions.id[one.node],
+                "text": f"{text}.",
+                "given": predictions.label[one.node] if given else None,
+                "predicted": one.predicted,
+                "runner_up": one.runner_up,
+                "probability": one.probability,
+                "lead": lead,
+                "parts": parts,
+                "labels": [
+                    {"id": predictions.id[voice.node], "label": voice.label, "share": voice.share}
+                    for voice in shown_voices(one.voices)
+                ],
+                "features": [
+                    {"name": feature_names[column], "share": share}
+                    for column, share in one.strongest_features(_FEATURES)[:_FEATURES]
+                    if column < len(feature_names)
+                ],
+            }
+        )
+    return explained
+
+
+def pictures(
     explanations: Sequence[Explanation],
     predictions: Predictions,
-    feature_names: Sequence[str],
     colours: Sequence[tuple[str, str, int]],
-) -> list[Reason]:
-    """Turn explanations into text and pictures; ``colours`` are name, colour and count of each class."""
+) -> list[str]:
+    """Draw explanations as SVG; ``colours`` are name, colour and count of each class."""
     color_indices = {name: k for k, (name, _, _) in enumerate(colours)}
 
     def mark(node: int) -> Mark:
         label = predictions.label[node] or predictions.model_says[node]
         return Mark(predictions.id[node], label, color_indices.get(label, -1), bool(predictions.given[node]))
 
-    explained = []
-    for one in explanations:
-        parts = []
-        if len(one.labelled):
-            parts.append(f"{float(one.lead(one.shares).sum()):+.2g} by labels")
-        if one.unlabelled.any():
-            parts.append(f"{float(one.lead(one.unlabelled)):+.2g} by unlabelled nodes")
-        if one.intercept.any():
-            parts.append(f"{float(one.lead(one.intercept)):+.2g} by the intercept")
-        names = [elided(name, _LONG) for name in (one.predicted, one.runner_up)]
-        text = f"{names[0]} ({100 * one.probability:.0f}\u00a0%) rather than {names[1]}"
-        if parts:
-            text += f": a lead of {float(one.lead(one.scores)):.2g}, of which {', '.join(parts)}"
-        if predictions.given[one.node]:
-            text = f"Given {elided(predictions.label[one.node], _LONG)}. The model: {text}"
-        features = [
-            f"{elided(feature_names[column], _LONG)} ({share:+.2g})"
-            for column, share in one.strongest_features(_FEATURES)[:_FEATURES]
-            if column < len(feature_names)
-        ]
-        picture = draw_neighbourhood(
-            one.node,
-            str(one.predicted),
-            str(one.runner_up),
-            one.voices,
-            mark,
-            [colour for _, colour, _ in colours],
-        )
-        explained.append(Reason(predictions.id[one.node], f"{text}.", ", ".join(features), picture))
-    return explained
+    palette = [colour for _, colour, _ in colours]
+    return [
+        draw_neighbourhood(one.node, str(one.predicted), str(one.runner_up), one.voices, mark, palette)
+        for one in explanations
+    ]

@@ -1,6 +1,6 @@
 """The report of predicted numbers as one HTML file."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -13,8 +13,8 @@ from gssl.evaluation.number_accuracy import NumberAccuracy
 from gssl.graph import check_adjacency
 from gssl.io import NumberPredictions, Problem, list_numbers
 from gssl.report.charts import Spec, learning_band
-from gssl.report.document import Document, graph_facts, if_possible, percent, write_document
-from gssl.report.findings import MAX_ROWS
+from gssl.report.document import Document, graph_facts, if_possible, shared_facts, write_document
+from gssl.report.findings import curve_facts
 from gssl.report.number_charts import (
     GRADIENT,
     Drawn,
@@ -31,9 +31,14 @@ from gssl.selection import Leaderboard, LearningCurve, learning_curve
 from gssl.selection.number_advice import DOUBTFUL, robust_deviations
 from gssl.selection.number_search import NumberScale
 from gssl.selection.suggestion import smoothed_signature
-from gssl.wording import counted, write_number
+from gssl.wording import counted, estimate_interval, write_estimate, write_number, write_range, write_share
 
-_MAX_MODELS = 10
+# rows of a table, most of them folded
+_MAX_ROWS = 50
+_BLIND = (
+    "The model is no better than always answering the mean. Do not rely on these numbers: give more numbers, "
+    "or better features."
+)
 # up to so many given numbers are all on the map
 _MAX_RINGS = 2500
 # how much predictions count on the map beside features, and where they are cut off, in deviations
@@ -86,7 +91,9 @@ class NumberPage(Document):
         return write_number(number, 0.0 if self.scale.log else self.accuracy.typical_error)
 
 
-def write_numbers_page(model: Any, problem: Problem, path: str | Path, **about: Any) -> None:
+def write_numbers_page(
+    model: Any, problem: Problem, path: str | Path, data: str | Path | None = None, **about: Any
+) -> None:
     """Compute and write the page of a fitted regressor; ``about`` are fields of :class:`Document`."""
     predictions = list_numbers(model, problem.node_ids)
     with step("drawing the map"):
@@ -108,7 +115,7 @@ def write_numbers_page(model: Any, problem: Problem, path: str | Path, **about: 
         learning_curve=if_possible(learning_curve, model),
     )
     with step("writing the report"):
-        write_number_page(path, page)
+        write_number_page(path, page, data)
 
 
 def _map_rows(problem: Problem, values: np.ndarray) -> np.ndarray:
@@ -118,40 +125,65 @@ def _map_rows(problem: Problem, values: np.ndarray) -> np.ndarray:
     return np.hstack([signature, cut.astype(np.float32)])
 
 
-def write_number_page(path: str | Path, page: NumberPage) -> None:
-    """Write a page of numbers atomically as one HTML file that needs no network."""
-    accuracy, predictions = page.accuracy, page.predictions
-    deviations = page.deviations
-    ends = colour_ends(predictions.model_says, page.scale)
-    score, error = accuracy.r_squared
-    curve = page.learning_curve
+def write_number_page(path: str | Path, page: NumberPage, data: str | Path | None = None) -> None:
+    """Write a page of numbers atomically as one HTML file that needs no network, and its data as JSON."""
+    ends = colour_ends(page.predictions.model_says, page.scale)
+    facts, drawn = number_facts(page, ends), draw(page, ends)
     write_document(
         path,
         "numbers.html",
-        page,
-        draw(page, ends),
-        headline=headline(page),
-        accuracy=accuracy,
-        score=f"{score:.2f}",
-        score_error=f"{error:.2f}",
-        typical=write_number(accuracy.typical_error),
-        of_mean=write_number(accuracy.error_of_mean),
-        n_given=len(accuracy.truth),
+        facts,
+        drawn,
+        data,
+        page.text,
+        sections=_sections(facts, drawn),
         n_unknown=len(page.unknown),
-        intervals=interval_text(page),
-        far=far_text(deviations),
-        doubts=doubts(page, deviations),
-        numbers_needed="" if curve is None else curve.text(curve.next_target),
-        unsure=least_certain(page),
-        log=page.scale.log,
         gradient=", ".join(GRADIENT),
-        ends=[page.text(end) for end in ends],
-        models=page.leaderboard[:_MAX_MODELS],
-        n_models=len(page.leaderboard),
         n_drawn=len(page.indices),
-        all_given=bool(np.isin(np.flatnonzero(predictions.given), page.indices).all()),
-        facts=graph_facts(page.health, "number"),
+        all_given=bool(np.isin(np.flatnonzero(page.predictions.given), page.indices).all()),
+        graph=graph_facts(page.health, "number"),
     )
+
+
+def number_facts(page: NumberPage, ends: np.ndarray) -> dict[str, Any]:
+    """Return what a page tells, apart from the rows of its charts; ``ends`` are the numbers of colours."""
+    accuracy, curve, within = page.accuracy, page.learning_curve, page.accuracy.within
+    (score, error) = accuracy.r_squared
+    low, high = estimate_interval(score, error, most=1.0)
+    return {
+        **shared_facts(page, "numbers", headline(page), "" if accuracy.beats_mean else _BLIND),
+        "logarithms": page.scale.log,
+        "accuracy": {
+            "r_squared": score,
+            "low": low,
+            "high": high,
+            "typical_error": accuracy.typical_error,
+            "error_of_mean": accuracy.error_of_mean,
+            "n_numbers": len(accuracy.truth),
+        },
+        "intervals": {"text": interval_text(page), "within": within.mean(), "promised": page.promised},
+        "numbers_to_check": {"text": far_text(page.deviations), "farthest": doubts(page, page.deviations)},
+        "learning_curve": None if curve is None else curve_facts(curve),
+        "least_certain": least_certain(page),
+        "colours": ends,
+        "models": page.leaderboard,
+    }
+
+
+def _sections(facts: Mapping[str, Any], drawn: Mapping[str, Any]) -> dict[str, str]:
+    """Return the headings of sections that have contents, by id."""
+    shown = {
+        "accuracy": ("Hidden numbers", True),
+        "numbers": ("Predicted numbers", "numbers" in drawn),
+        "doubts": ("Numbers to check", facts["numbers_to_check"]["farthest"]),
+        "learning": ("How many more numbers", "learning" in drawn),
+        "unsure": ("Least certain", facts["least_certain"]),
+        "map": ("Map", True),
+        "graph": ("Graph", True),
+        "models": ("Models", facts["models"]),
+        "run": ("How this was made", True),
+    }
+    return {name: heading for name, (heading, there) in shown.items() if there}
 
 
 def draw(page: NumberPage, ends: np.ndarray) -> dict[str, Spec]:
@@ -172,11 +204,11 @@ def draw(page: NumberPage, ends: np.ndarray) -> dict[str, Spec]:
 def headline(page: NumberPage) -> str:
     """Return a short summary of a run."""
     accuracy, n_new = page.accuracy, len(page.unknown)
-    score, error = accuracy.r_squared
     given = counted(len(accuracy.truth), "number")
     first = f"We predicted {counted(n_new, 'node')} from {given}." if n_new else f"All {given} are given."
+    score = write_estimate(*accuracy.r_squared, 2, most=1.0)
     return (
-        f"{first} Hidden numbers are predicted with R² {score:.2f} ± {error:.2f} and a typical error of "
+        f"{first} Hidden numbers are predicted with R² {score} and a typical error of "
         f"{write_number(accuracy.typical_error)}; always answering the mean would be off by "
         f"{write_number(accuracy.error_of_mean)}."
     )
@@ -186,11 +218,13 @@ def interval_text(page: NumberPage) -> str:
     """Say how many hidden numbers lie within their intervals, and how much that depends on their size."""
     within = page.accuracy.within
     text = (
-        f"{percent(float(within.mean()))} of {len(within):,} hidden numbers lie within their intervals; "
-        f"{percent(page.promised, 0)} were promised."
+        f"{write_share(float(within.mean()), 1)} of {len(within):,} hidden numbers lie within their "
+        f"intervals; {write_share(page.promised)} were promised."
     )
-    least, most = (percent(pick(each.within for each in page.sizes), 0) for pick in (min, max))
-    return text if least == most else f"{text} By the size of the prediction, it is {least} to {most}."
+    shares = [each.within for each in page.sizes]
+    return (
+        f"{text} By the size of the prediction, it is {write_range(min(shares), max(shares), write_share)}."
+    )
 
 
 def far_text(deviations: np.ndarray) -> str:
@@ -198,23 +232,23 @@ def far_text(deviations: np.ndarray) -> str:
     n_far = int((deviations > DOUBTFUL).sum())
     count, verb = f"{n_far:,}" if n_far else "None", "are" if n_far > 1 else "is"
     return (
-        f"{count} of {len(deviations):,} given numbers {verb} more than {DOUBTFUL:g} deviations from what "
-        "the model says without them."
+        f"{count} of {len(deviations):,} given numbers {verb} more than {DOUBTFUL:g} times the usual error "
+        "away from what the model says without them."
     )
 
 
-def doubts(page: NumberPage, deviations: np.ndarray) -> list[dict[str, str]]:
+def doubts(page: NumberPage, deviations: np.ndarray) -> list[dict[str, Any]]:
     """Return the given numbers that are farthest from what the model says without them."""
     known = page.predictions.part(page.predictions.given)
-    order = np.argsort(-deviations, kind="stable")[:MAX_ROWS]
+    order = np.argsort(-deviations, kind="stable")[:_MAX_ROWS]
     return [
-        {**row, "deviations": f"{deviations[k]:.1f}"}
-        for k, row in zip(order, _rows(page, known, order), strict=True)
+        {**row, "deviations": deviations[k]}
+        for k, row in zip(order, _rows(known, order), strict=True)
         if deviations[k] > 0
     ]
 
 
-def least_certain(page: NumberPage) -> list[dict[str, str]]:
+def least_certain(page: NumberPage) -> list[dict[str, Any]]:
     """Return the unknown nodes with the widest intervals; none if all are equally wide.
 
     If the model predicts logarithms, an interval is wide if its limits have a large ratio.
@@ -223,24 +257,20 @@ def least_certain(page: NumberPage) -> list[dict[str, str]]:
     widths = page.scale.values(unknown.high) - page.scale.values(unknown.low)
     if not len(widths) or np.ptp(widths) <= _SAME * widths.max():
         return []
-    order = np.argsort(-widths, kind="stable")[:MAX_ROWS]
+    order = np.argsort(-widths, kind="stable")[:_MAX_ROWS]
     usual = float(np.median(widths))
-    return [
-        {**row, "times": f"{widths[k] / usual:.1f}"}
-        for k, row in zip(order, _rows(page, unknown, order), strict=True)
-    ]
+    return [{**row, "widths": widths[k] / usual} for k, row in zip(order, _rows(unknown, order), strict=True)]
 
 
-def _rows(
-    page: NumberPage, nodes: NumberPredictions, order: Sequence[int] | np.ndarray
-) -> list[dict[str, str]]:
-    """Return the texts of some nodes in tables."""
+def _rows(nodes: NumberPredictions, order: Sequence[int] | np.ndarray) -> list[dict[str, Any]]:
+    """Return some nodes as rows of tables."""
     return [
         {
             "id": nodes.id[k],
-            "given": page.text(nodes.value[k]),
-            "says": page.text(nodes.model_says[k]),
-            "interval": f"{page.text(nodes.low[k])} to {page.text(nodes.high[k])}",
+            "given": nodes.value[k] if nodes.given[k] else None,
+            "says": nodes.model_says[k],
+            "low": nodes.low[k],
+            "high": nodes.high[k],
         }
         for k in order
     ]

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -16,18 +17,27 @@ from gssl.evaluation import (
     reliability,
 )
 from gssl.io import Predictions
-from gssl.report.document import Document, graph_facts, percent, write_document
+from gssl.report.document import Document, graph_facts, shared_facts, write_document
 from gssl.report.findings import (
-    MAX_CLASSES,
-    MAX_MATRIX,
+    FIRST_ROWS,
     MAX_ROWS,
+    accuracy_facts,
     class_rows,
+    confusion_cells,
+    confusion_facts,
+    curve_facts,
     doubts,
     headline,
-    matrix,
+    pictures,
     reasons,
 )
 from gssl.selection import Audit, Explanation, LearningCurve, Suggestion
+from gssl.wording import write_share
+
+_BLIND = (
+    "The model is no better than always answering the largest class. Do not rely on these labels: give more "
+    "labels, or better features."
+)
 
 
 @dataclass(frozen=True)
@@ -113,13 +123,15 @@ class Page(Document):
         return [] if rows is None else confidence_histogram(rows.model_confidence[~rows.given])
 
 
-def write_page(path: str | Path, page: Page) -> None:
+def write_page(path: str | Path, page: Page, data: str | Path | None = None) -> None:
     """Write a page atomically as one HTML file that needs no network.
 
     Parameters
     ----------
     path : path ending in .html
     page : Page
+    data : path, optional
+        Where to write the data of the page as JSON.
 
     Examples
     --------
@@ -132,31 +144,81 @@ def write_page(path: str | Path, page: Page) -> None:
     """
     from gssl.report import charts
 
-    held_out, predictions = page.held_out, page.predictions
-    confusion = page.confusion or (None if held_out is None else held_out.confusion)
-    curve, legend = page.learning_curve, charts.map_classes(page.points, predictions)
+    facts, drawn = page_facts(page), charts.draw(page)
+    legend = charts.map_classes(page.points, page.predictions)
+    matrix = confusion_cells(facts["confusion"])
+    explained = [] if page.predictions is None else pictures(page.why, page.predictions, legend)
     write_document(
         path,
         "page.html",
-        page,
-        charts.draw(page),
-        headline=headline(page.health, predictions, held_out),
-        classes=[] if predictions is None else class_rows(predictions, held_out),
-        max_classes=MAX_CLASSES,
-        confusion=confusion,
-        matrix=[] if confusion is None else matrix(confusion),
-        max_matrix=MAX_MATRIX,
+        facts,
+        drawn,
+        data,
+        sections=_sections(facts, drawn),
+        first=FIRST_ROWS,
         max_rows=MAX_ROWS,
-        doubts=[] if predictions is None or page.audit is None else doubts(page.audit, predictions),
-        reasons=[] if predictions is None else reasons(page.why, predictions, page.feature_names, legend),
-        labels_needed="" if curve is None else curve.text(curve.next_target),
-        calibration_error=expected_calibration_error(page.reliability) if page.reliability else None,
-        facts=[*graph_facts(page.health, "label"), _homophily(page.health)],
-        curves=[(f"curve-{k}", name) for k, name in enumerate(page.history or {})],
+        largest=max((row.predicted for row in facts["classes"]), default=1) or 1,
+        matrix=matrix,
+        pictures=explained,
+        graph=[*graph_facts(page.health, "label"), _homophily(page.health)],
+        curves=list(page.history or {}),
         legend=legend,
+        n_drawn=len(page.points),
         colours=len(charts.PALETTE),
         other=charts.OTHER,
     )
+
+
+def page_facts(page: Page) -> dict[str, Any]:
+    """Return what a page tells, apart from the rows of its charts."""
+    held_out, predictions, curve = page.held_out, page.predictions, page.learning_curve
+    blind = held_out is not None and not held_out.beats_largest_class
+    return {
+        **shared_facts(
+            page, "classes", headline(page.health, predictions, held_out), _BLIND if blind else ""
+        ),
+        "accuracy": None if held_out is None else accuracy_facts(held_out),
+        "classes": [] if predictions is None else class_rows(predictions, held_out),
+        "confusion": confusion_facts(page.confusion or (None if held_out is None else held_out.confusion)),
+        "labels_to_check": None
+        if page.audit is None or predictions is None
+        else {
+            "summary": page.audit.summary,
+            "n_contradicted": page.audit.n_contradicted,
+            "contradicted": doubts(page.audit, predictions)[:MAX_ROWS],
+        },
+        "why": [] if predictions is None else reasons(page.why, predictions, page.feature_names),
+        "learning_curve": None if curve is None else curve_facts(curve),
+        "worth_labelling": [
+            {
+                "id": node,
+                "label": pick.label,
+                "confidence": pick.confidence,
+                "runner_up": pick.runner_up,
+                "similar_nodes": pick.speaks_for,
+            }
+            for node, pick in page.next_labels
+        ],
+        "calibration_error": expected_calibration_error(page.reliability) if page.reliability else None,
+    }
+
+
+def _sections(facts: Mapping[str, Any], drawn: Mapping[str, Any]) -> dict[str, str]:
+    """Return the headings of sections that have contents, by id."""
+    shown = {
+        "classes": ("Classes", facts["classes"]),
+        "confusion": ("What is mistaken for what", facts["confusion"]),
+        "doubts": ("Labels to check", facts["labels_to_check"]),
+        "why": ("Why it says that", facts["why"]),
+        "learning": ("How many more labels", "learning" in drawn),
+        "next": ("Worth labelling next", facts["worth_labelling"]),
+        "map": ("Map", "map" in drawn),
+        "confidence": ("Confidence", {"confidences", "reliability"} & set(drawn)),
+        "graph": ("Graph", True),
+        "iterations": ("Iterations", "curve-0" in drawn),
+        "run": ("How this was made", True),
+    }
+    return {name: heading for name, (heading, there) in shown.items() if there}
 
 
 def _homophily(health: Health) -> tuple[str, str, str]:
@@ -164,4 +226,4 @@ def _homophily(health: Health) -> tuple[str, str, str]:
     if health.homophily is None:
         return "Edges within a class", "unknown", "no edge joins two labelled nodes"
     remark = f"of {health.n_labelled_edges:,} edges between labelled nodes"
-    return "Edges within a class", percent(health.homophily, 0), remark
+    return "Edges within a class", write_share(health.homophily), remark

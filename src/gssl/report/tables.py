@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from rich.table import Table
 from rich.text import Text
 
-from gssl.wording import printable
+from gssl.wording import printable, write_number, write_share
 
 if TYPE_CHECKING:
     # for type checkers only, to keep commands fast to start
@@ -162,9 +162,9 @@ def relation_table(relations: Sequence[RelationHealth]) -> Table:
     for heading in ("links", "nodes", "links within a class", "unlabelled nodes reached"):
         table.add_column(heading, justify="right")
     for one in relations:
-        share = None if one.homophily is None else f"{100 * one.homophily:.0f} %"
+        share = None if one.homophily is None else write_share(one.homophily)
         within = "unknown" if share is None else f"{share} of {one.n_labelled_links:,}"
-        reach = "none to reach" if one.reach is None else f"{100 * one.reach:.0f} %"
+        reach = "none to reach" if one.reach is None else write_share(one.reach)
         links = f"{one.n_links:,}{' directed' if one.directed else ''}"
         table.add_row(Text(printable(one.name)), links, f"{one.n_nodes:,}", within, reach)
     return table
@@ -192,12 +192,12 @@ def health_table(health: Health) -> Table:
         "features": "none" if health.n_features is None else f"{health.n_features:,}",
         "components": f"{health.n_components:,} (largest: {health.largest_component:,} nodes)",
         "isolated nodes": f"{health.n_isolated:,}",
-        "degrees": ", ".join(f"{name} {value:.4g}" for name, value in health.degrees.items()),
+        "degrees": ", ".join(f"{name} {write_number(value)}" for name, value in health.degrees.items()),
         "labelled nodes": f"{health.n_labelled:,}",
         "nodes that no label reaches": f"{health.n_unreached:,}",
         "edges within a class": "unknown: no edge has two labels"
         if health.homophily is None
-        else f"{100 * health.homophily:.0f} % of {health.n_labelled_edges:,} edges with two labels",
+        else f"{write_share(health.homophily)} of {health.n_labelled_edges:,} edges with two labels",
     }
     for name, value in rows.items():
         table.add_row(name, value)

@@ -18,6 +18,7 @@ from gssl.selection.ensemble import FittedEnsemble
 from gssl.selection.number_advice import audit_numbers
 from gssl.selection.set_advice import audit_sets
 from gssl.selection.why import unwrapped
+from gssl.wording import counted, write_fixed, write_probability, write_range
 
 # rounds of reweighting: labels that look wrong count less in the next round
 _ROUNDS = 3
@@ -79,11 +80,14 @@ class Audit(AuditTable):
     @property
     def summary(self) -> str:
         """The expected number of wrong labels, and the number that the model contradicts, in words."""
-        low, high = self.interval
+        likely, interval = write_fixed(self.expected_wrong), write_range(*self.interval, write_fixed)
+        said = f"About {likely} of {len(self):,} labels are wrong"
+        if likely == "0":
+            said = f"Probably none of {len(self):,} labels is wrong"
         return (
-            f"About {self.expected_wrong:.0f} of {len(self):,} labels are wrong ({low:.0f} to {high:.0f}), "
-            "assuming that a wrong label may be of any other class. The model contradicts "
-            f"{self.n_contradicted:,} labels while they are hidden, in part by its own errors."
+            f"{said}{f' ({interval})' if interval != likely else ''}, assuming that a wrong label may be of "
+            f"any other class. The model contradicts {counted(self.n_contradicted, 'label')} while hidden, "
+            "in part by its own errors."
         )
 
     def __repr__(self) -> str:
@@ -110,17 +114,14 @@ class Audit(AuditTable):
         rows = zip(*(column[:n] for column in self.columns().values()), strict=True)
         lines = []
         for node, given, says, p, _, wrong, removed, flipped in rows:
-            opinion = "the model agrees" if given == says else f"the model says {says} ({_percent(p)})"
-            line = f"{node}: given {given}, {opinion}, wrong with probability {_percent(wrong)}"
+            opinion = (
+                "the model agrees" if given == says else f"the model says {says} ({write_probability(p)})"
+            )
+            line = f"{node}: given {given}, {opinion}, wrong with probability {write_probability(wrong)}"
             if removed is not None:
                 line += f"; predictions that change: {removed:,} without it, {flipped:,} if flipped"
             lines.append(line)
         return "\n".join(lines)
-
-
-def _percent(p: float) -> str:
-    """Format a probability, never as 100 %, because it was estimated from few labels."""
-    return "over 99 %" if p > 0.99 else "under 1 %" if p < 0.01 else f"{100 * p:.0f} %"
 
 
 def audit(model: Any, changes: int = 20, *, held_out: HeldOut | None = None, problem: Any = None) -> Any:

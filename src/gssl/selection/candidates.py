@@ -1,4 +1,4 @@
-"""The models that AutoClassifier tries: embedders of the library, alone or side by side, with a ridge head.
+"""The models that AutoClassifier tries: embedders of the library, alone or stacked, with a ridge head.
 
 To let another method compete, add it to :func:`candidates`, or to :func:`competitors` if it is no
 polynomial of an operator that others share.
@@ -20,6 +20,8 @@ from gssl.operators.named import HOPS, TRANSPOSED, directed_operators, named_ope
 
 # the highest power of operators other than "smooth", and of "smooth" of one relation
 SHORT, RELATION_DEPTH = 2, 8
+# the name of models of several blocks
+STACKED = "own and neighbours' features"
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,11 +117,11 @@ def candidates(depth: int) -> list[Filter]:
         # for heterophilous graphs: high-pass and two-hop filters, with or without a node's own features
         make_filter("high-pass", [high], surprise=2.0),
         make_filter("two-hop", [two], surprise=1.0),
-        make_filter("side by side", [own, one], surprise=2.0),
-        make_filter("side by side", [own, two], surprise=2.0),
-        make_filter("side by side", [own, one, two], surprise=2.0),
-        make_filter("side by side", [low, higher], surprise=2.0),
-        make_filter("side by side", [own, low, high], surprise=2.0),
+        make_filter(STACKED, [own, one], surprise=2.0),
+        make_filter(STACKED, [own, two], surprise=2.0),
+        make_filter(STACKED, [own, one, two], surprise=2.0),
+        make_filter(STACKED, [low, higher], surprise=2.0),
+        make_filter(STACKED, [own, low, high], surprise=2.0),
     ]
     return [filter_ for filter_ in listed if filter_.depth <= depth]
 
@@ -140,7 +142,7 @@ def default_candidates(depth: int, *, smooth: bool = True) -> list[Filter]:
         return [*plain, *map(centred, plain)]
     hops = [HopFilter(depth=k) for k in range(1, min(SHORT, depth) + 1)]
     return [
-        centred(make_filter("side by side", [NoGraph(), *hops])),
+        centred(make_filter(STACKED, [NoGraph(), *hops])),
         centred(make_filter("no graph", [NoGraph()])),
     ]
 
@@ -167,7 +169,7 @@ def make_filter(
 def side_by_side(one: Filter, other: Filter, surprise: float) -> Filter:
     """Return the blocks of two filters side by side; those of the second surprise."""
     built, blocks = f"{one.built} + {other.built}", (*one.blocks, *other.blocks)
-    both = Filter("side by side", built, blocks, one.surprise + surprise, built=built)
+    both = Filter(STACKED, built, blocks, one.surprise + surprise, built=built)
     return centred(both) if one.centred else both
 
 

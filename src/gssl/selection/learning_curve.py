@@ -18,6 +18,7 @@ from gssl.selection.auto_regressor import AutoRegressor
 from gssl.selection.ensemble import FittedEnsemble
 from gssl.selection.measures import ACCURACY, JudgedAnswers, JudgedClasses, JudgedNumbers, Measure
 from gssl.selection.why import unwrapped
+from gssl.wording import write_range, write_rough
 
 # number of draws, and of nested subsets per draw, with logarithmically spaced sizes
 _DRAWS, _SIZES = 8, 6
@@ -136,12 +137,15 @@ class LearningCurve(Tabular):
     def text(self, target: float | None = None, more: int = 50) -> str:
         """Describe how many more labels reach the target, and what ``more`` labels would add."""
         measure, (now, low, high) = self.measure, self.at(self.n_labels)
-        sentences = [measure.now.format(n=self.n_labels, score=now, low=low, high=high)]
+        sentences = [
+            measure.now.format(
+                n=self.n_labels, score=measure.write(now), range=write_range(low, high, measure.write)
+            )
+        ]
         if target is not None or self.target is not None:
             sentences.append(self._answer(self._target(target)))
-        gain = self.gain(more)
-        sentences.append(measure.gain.format(more=more, score=gain, percent=100 * gain))
-        return " ".join(sentence[0].upper() + sentence[1:] + "." for sentence in sentences).replace("%", " %")
+        sentences.append(measure.gain.format(more=more, gain=measure.write_gain(self.gain(more))))
+        return " ".join(sentence[0].upper() + sentence[1:] + "." for sentence in sentences)
 
     def _answer(self, wanted: float) -> str:
         measure, (middle, low, high) = self.measure, self.labels_needed(wanted)
@@ -151,13 +155,16 @@ class LearningCurve(Tabular):
         if np.isinf(middle):
             end, least, most = self.limit
             hope = np.isfinite(low)
-            return (
-                f"{goal} is {'probably ' if hope else ''}not reachable: "
-                + measure.limit.format(score=end, low=least, high=most)
-                + (f"; at best, {_rounded(low)} more {measure.answers} do" if hope else "")
+            levels = measure.limit.format(
+                score=measure.write(end), range=write_range(least, most, measure.write)
             )
-        upper = "no limit" if np.isinf(high) else _rounded(high)
-        return measure.needs.format(goal=goal, more=_rounded(middle), low=_rounded(low), high=upper)
+            if not hope:
+                return f"{goal} is not reachable: {levels}"
+            answers = measure.answers if low > 1 else measure.answers.removesuffix("s")
+            return f"{goal} is probably not reachable: {levels}; at best, {_more(low)} more {answers} may do"
+        interval = write_range(low, high, _more)
+        shown = "" if interval == _more(middle) else f" ({interval})"
+        return measure.needs.format(goal=goal, more=_more(middle), range=shown)
 
 
 def learning_curve(
@@ -359,9 +366,5 @@ def fit_power_laws(n: np.ndarray, y: np.ndarray, errors: np.ndarray, rng: np.ran
     return np.stack([a[rows, drawn], b[rows, drawn], _EXPONENTS[drawn]], axis=1)
 
 
-def _rounded(n: float) -> str:
-    """Format a number with two significant digits."""
-    if n < 10:
-        return f"{max(1, round(n))}"
-    unit = 10 ** (len(str(int(n))) - 2)
-    return f"{round(n / unit) * unit:,}"
+def _more(n: float) -> str:
+    return write_rough(max(1.0, n))

@@ -1,12 +1,15 @@
 """What a learning curve measures on hidden answers: accuracy of labels, or R² of numbers."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
 from gssl.selection.auto_regressor import AutoRegressor
 from gssl.selection.residuals import residual_field
+from gssl.wording import write_fixed, write_share
 
 # how far predictions may lie beyond the known values, in deviations: ridges on a few rows may go astray
 _BEYOND = 1.0
@@ -14,7 +17,7 @@ _BEYOND = 1.0
 
 @dataclass(frozen=True, repr=False)
 class Measure:
-    """How a score is called and written; ``formats`` are those of an axis and of one score in charts."""
+    """How a score and its gain are called and written; ``formats`` are those of an axis and a tooltip."""
 
     name: str
     answers: str
@@ -25,32 +28,48 @@ class Measure:
     limit: str
     gain: str
     formats: tuple[str, str]
+    write: Callable[[float], str]
+    write_gain: Callable[[float], str]
 
     def __repr__(self) -> str:
         return self.name
+
+
+def _points(gain: float) -> str:
+    text = write_fixed(100 * gain, 1)
+    return "next to nothing" if text == "0.0" else f"about {text} points"
+
+
+def _of_r_squared(gain: float) -> str:
+    text = write_fixed(gain, 3)
+    return "next to nothing" if text == "0.000" else f"about {text}"
 
 
 ACCURACY = Measure(
     name="accuracy",
     answers="labels",
     least=0.0,
-    now="with {n:,} labels about {score:.1%} of predictions are right ({low:.1%} to {high:.1%})",
-    goal="{percent:g}%",
-    needs="about {more} more labels ({low} to {high}) reach {goal}",
-    limit="accuracy levels off near {score:.0%} ({low:.0%} to {high:.0%})",
-    gain="another {more:,} labels would add about {percent:.1f} points",
+    now="with {n:,} labels about {score} of predictions are right ({range})",
+    goal="{percent:g} %",
+    needs="about {more} more labels{range} reach {goal}",
+    limit="accuracy levels off near {score} ({range})",
+    gain="another {more:,} labels would add {gain}",
     formats=(".0%", ".1%"),
+    write=partial(write_share, digits=1),
+    write_gain=_points,
 )
 R_SQUARED = Measure(
     name="R²",
     answers="numbers",
     least=-np.inf,
-    now="with {n:,} numbers R² is about {score:.2f} ({low:.2f} to {high:.2f})",
+    now="with {n:,} numbers R² is about {score} ({range})",
     goal="R² {score:.2f}",
-    needs="{goal} needs about {more} more numbers ({low} to {high})",
-    limit="R² levels off near {score:.2f} ({low:.2f} to {high:.2f})",
-    gain="another {more:,} numbers would add about {score:.3f}",
+    needs="{goal} needs about {more} more numbers{range}",
+    limit="R² levels off near {score} ({range})",
+    gain="another {more:,} numbers would add {gain}",
     formats=(".2f", ".2f"),
+    write=partial(write_fixed, digits=2),
+    write_gain=_of_r_squared,
 )
 
 

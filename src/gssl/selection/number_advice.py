@@ -12,7 +12,7 @@ from gssl.methods.labels import UNLABELLED
 from gssl.methods.regressor import GraphRegressor
 from gssl.selection.audit_table import AuditTable
 from gssl.selection.auto_regressor import AutoRegressor
-from gssl.wording import write_number
+from gssl.wording import write_number, write_range, write_share
 
 # the median of absolute normal numbers is 1 / 1.4826 deviations
 _NORMAL = 1.4826
@@ -129,8 +129,8 @@ class NumberExplanation:
 
     def text(self) -> str:
         """Return the terms, one per line."""
-        value, low, high = map(write_number, (self.value, self.low, self.high))
-        lines = [f"node {self.name}: {value} ({low} to {high})"]
+        interval = write_range(self.low, self.high)
+        lines = [f"node {self.name}: {write_number(self.value)} ({interval})"]
         for name, amount in self.terms:
             sign = "" if amount < 0 else "+"
             shown = f"×{write_number(np.exp(amount))}" if self.log else f"{sign}{write_number(amount)}"
@@ -163,7 +163,7 @@ def explain_sums(
         if near:
             terms.append(("what the model misses at known nodes nearby", scale.spread * spread[node]))
         if weight:
-            name = f"boosted trees, with a weight of {100 * weight:.0f} %"
+            name = f"boosted trees, with a weight of {write_share(weight)}"
             terms.append((name, scale.spread * change[node]))
         if scale.log:
             terms.append(("the mean of a number rather than its median", float(np.log(model._factor[0]))))

@@ -6,7 +6,7 @@ from html import escape
 from itertools import pairwise
 from typing import Any
 
-from gssl.wording import elided
+from gssl.wording import elided, write_signed
 
 # the style of a picture outside a page of gssl, such as in a notebook, light or dark
 _STYLE = (
@@ -81,6 +81,11 @@ def draw_alone(
     return f"<style>{_STYLE}</style>{picture}" if picture else ""
 
 
+def shown_voices(voices: Sequence[Voice]) -> list[Voice]:
+    """Return the labels that a picture shows: the first for the prediction, and the first against it."""
+    return [v for sign in (1, -1) for v in [v for v in voices if sign * v.share > 0][:_EACH]]
+
+
 def draw_neighbourhood(
     node: int,
     predicted: str,
@@ -94,8 +99,9 @@ def draw_neighbourhood(
     Names are escaped. ``data-code`` is the index of a class; if ``colours`` are given, the CSS variable
     ``--color`` is its colour.
     """
-    shown = [[v for v in voices if sign * v.share > 0][:_EACH] for sign in (1, -1)]
-    if not any(shown):
+    voices_shown = shown_voices(voices)
+    shown = [[v for v in voices_shown if sign * v.share > 0] for sign in (1, -1)]
+    if not voices_shown:
         return ""
     heights, y, parts = {}, float(_TOP), []
     for name, group in zip((predicted, runner_up), shown, strict=True):
@@ -105,7 +111,6 @@ def draw_neighbourhood(
             y += _ROW
             heights[voice.node] = y - 8
         y += _TOP + 6 if group else 0
-    voices_shown = [voice for group in shown for voice in group]
     positions, links = _tree(node, voices_shown, heights)
     parts += [_link(*each) for each in links]
     for voice in voices_shown:
@@ -169,7 +174,7 @@ def _row(voice: Voice, position: tuple[float, float], y: float, mark: Mark) -> l
     return [
         f'<path class="lead" d="M{position[0] + 8:.1f} {y:.1f}H{_TEXT - 5}"/>',
         _text(_TEXT, y + 4, shown, "", f"{mark.name} ({mark.label})"),
-        _text(_WIDTH - 2, y + 4, f"{voice.share:+.2g}", "share"),
+        _text(_WIDTH - 2, y + 4, write_signed(voice.share), "share"),
     ]
 
 

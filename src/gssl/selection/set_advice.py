@@ -13,7 +13,7 @@ from gssl.methods.labels import UNLABELLED
 from gssl.selection.audit_table import AuditTable
 from gssl.selection.auto_sets import AutoLabelSets
 from gssl.selection.set_search import log_odds
-from gssl.wording import counted
+from gssl.wording import counted, write_probability
 
 # rates of wrong cells to begin with, the least ones, and rounds of expectation and maximisation
 _FIRST, _LEAST, _ROUNDS = 0.02, 1e-4, 40
@@ -83,8 +83,8 @@ class SetAudit(AuditTable):
         """Describe the n most doubtful cells, one per line."""
         rows = zip(*(column[:n] for column in self.columns().values()), strict=True)
         return "\n".join(
-            f"{node}: {label} is {'given' if given == 'yes' else 'not given'}, the model says {p:.0%}, wrong "
-            f"with probability {wrong:.0%}".replace("%", " %")
+            f"{node}: {label} is {'given' if given == 'yes' else 'not given'}, the model says "
+            f"{write_probability(p)}, wrong with probability {write_probability(wrong)}"
             for node, label, given, p, wrong in rows
         )
 

@@ -21,7 +21,7 @@ from gssl.methods.label_sets import UNKNOWN
 from gssl.methods.softmax import ScoreMap
 from gssl.scale.execution import Execution
 from gssl.scale.progress import step
-from gssl.selection.candidates import Filter, centred, make_filter
+from gssl.selection.candidates import STACKED, Filter, centred, make_filter
 from gssl.selection.comparison import Comparison
 from gssl.selection.ensemble import FittedEnsemble
 from gssl.selection.hidden_labels import HiddenAnswers
@@ -99,12 +99,12 @@ def set_filters(kind: str, depth: int) -> list[Filter]:
     if kind == "selves":
         listed = [make_filter("no graph", [own]), make_filter("SGC", [SGC(depth=1)])]
     elif kind == "links":
-        listed = [make_filter("no graph", [own]), make_filter("side by side", [own, one])]
+        listed = [make_filter("no graph", [own]), make_filter(STACKED, [own, one])]
     else:
         listed = [
             make_filter("no graph", [own]),
-            make_filter("side by side", [own, one]),
-            make_filter("side by side", [own, one, two]),
+            make_filter(STACKED, [own, one]),
+            make_filter(STACKED, [own, one, two]),
             make_filter("SGC", [SGC(depth=2)]),
             make_filter("PPR", [PPR(depth=depth)]),
         ]

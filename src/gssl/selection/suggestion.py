@@ -15,7 +15,7 @@ from gssl.methods.labels import UNLABELLED
 from gssl.methods.regressor import GraphRegressor
 from gssl.operators import multiply
 from gssl.selection.node_order import node_keys, spread_nodes
-from gssl.wording import write_number
+from gssl.wording import counted, write_probability, write_range
 
 # columns of the random projection: the error of cosines is about 1/16
 _COLUMNS = 256
@@ -104,6 +104,10 @@ def likeness(U: np.ndarray, V: np.ndarray) -> np.ndarray:
     return np.asarray(np.square(K, out=K))
 
 
+def _similar(count: int) -> str:
+    return f"similar to {counted(count, 'other node')}"
+
+
 @dataclass(frozen=True)
 class Suggestion:
     """A node whose label would help.
@@ -131,10 +135,9 @@ class Suggestion:
     @property
     def why(self) -> str:
         """The reason in a sentence."""
-        nodes = "1 node" if self.speaks_for == 1 else f"{self.speaks_for:,} nodes"
         return (
-            f"{self.label} ({self.confidence:.0%}) or {self.runner_up} "
-            f"({self.confidence - self.margin:.0%}); speaks for {nodes}"
+            f"{self.label} ({write_probability(self.confidence)}) or {self.runner_up} "
+            f"({write_probability(self.confidence - self.margin)}); {_similar(self.speaks_for)}"
         )
 
 
@@ -160,8 +163,7 @@ class NumberSuggestion:
     @property
     def why(self) -> str:
         """The reason in a sentence."""
-        nodes = "1 node" if self.speaks_for == 1 else f"{self.speaks_for:,} nodes"
-        return f"{write_number(self.low)} to {write_number(self.high)}; speaks for {nodes}"
+        return f"{write_range(self.low, self.high)}; {_similar(self.speaks_for)}"
 
 
 @dataclass(frozen=True)
@@ -187,9 +189,8 @@ class SetSuggestion:
     @property
     def why(self) -> str:
         """The reason in a sentence."""
-        nodes = "1 node" if self.speaks_for == 1 else f"{self.speaks_for:,} nodes"
-        unsure = ", ".join(f"{label} ({p:.0%})" for label, p in self.unsure)
-        return f"{unsure}; speaks for {nodes}"
+        unsure = ", ".join(f"{label} ({write_probability(p)})" for label, p in self.unsure)
+        return f"{unsure}; {_similar(self.speaks_for)}"
 
 
 class Suggestions(list[Any], Tabular):
@@ -327,7 +328,7 @@ def suggestions(
     >>> model = gssl.LabelPropagation().fit(None, y, adjacency=data.adjacency)
     >>> first = suggestions(model, 1)[0]
     >>> first.why
-    '0 (69%) or 1 (31%); speaks for 7 nodes'
+    '0 (69 %) or 1 (31 %); similar to 7 other nodes'
     """
     if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1:
         raise ValueError(f"n is how many nodes to suggest, a whole number from 1 on, not {n!r}.")

@@ -33,9 +33,9 @@ _SURPRISE = {
 }
 _NAMES = {
     "unit": "",
-    "raw": "raw rows",
-    "standardized": "standardised columns",
-    "products": "products of columns",
+    "raw": "features as given",
+    "standardized": "standardised features",
+    "products": "products of features",
     "links": "links as features",
     "selves": "links and nodes as features",
     "spanned": "all features",

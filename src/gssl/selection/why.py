@@ -34,7 +34,7 @@ from gssl.selection.auto_regressor import AutoRegressor
 from gssl.selection.calibrated import CalibratedClassifier
 from gssl.selection.number_advice import explain_sums
 from gssl.selection.picture import Voice, draw_alone
-from gssl.wording import counted
+from gssl.wording import counted, write_probability
 
 # number of labels and of features listed for the prediction, and again against it
 _LISTED = 10
@@ -133,7 +133,9 @@ class Explanation:
             return f"node {node}" if node_ids is None else str(node_ids[node])
 
         prediction = (
-            f"{self.predicted} ({self.probability:.0%})" if self.probability > 0 else str(self.predicted)
+            f"{self.predicted} ({write_probability(self.probability)})"
+            if self.probability > 0
+            else str(self.predicted)
         )
         lines = [f"{name(self.node)}: {prediction} rather than {self.runner_up}"]
         lines += [f"  {self.note}"] if self.note else []
@@ -141,16 +143,16 @@ class Explanation:
         if len(self.labelled):
             rows.append((float(self.lead(self.shares).sum()), f"by {counted(len(self.labelled), 'label')}"))
         if self.unlabelled.any():
-            rows.append((float(self.lead(self.unlabelled)), "by unlabelled nodes that teach"))
+            rows.append((float(self.lead(self.unlabelled)), "by predictions for unlabelled nodes"))
         if not len(self.labelled) and self.features is not None:
             rows.append((float(self.lead(self.features).sum()), "by features"))
         if self.intercept.any():
-            rows.append((float(self.lead(self.intercept)), "by the intercept"))
+            rows.append((float(self.lead(self.intercept)), "the same for all nodes"))
         lines += _aligned(rows)
         for spoken, sign in ((self.predicted, 1), (self.runner_up, -1)):
             voices = [voice for voice in self.voices if sign * voice.share > 0]
             if voices:
-                lines.append(f"  Labels that speak for {spoken}")
+                lines.append(f"  Labels for {spoken}")
                 lines += _aligned(
                     [(v.share, f"{name(v.node)} ({v.label}), {_way(v, self, name)}") for v in voices]
                 )

@@ -1,6 +1,6 @@
 """Sentences about a selection of models, made from its facts."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -12,12 +12,14 @@ from gssl.selection.model_search import Facts, Selection
 from gssl.selection.number_search import NumberFacts, NumberSelection
 from gssl.selection.relations import RelationGain
 from gssl.selection.set_search import SetFacts, SetSelection
-from gssl.wording import listed, quoted, write_number
+from gssl.wording import listed, quoted, write_estimate, write_fixed, write_number, write_share
 
 # fewer numbers promise more than they keep, and so do fewer nodes with several labels
 _MANY_NUMBERS, _MANY_SETS = 100, 20
 # relations listed by name
 _MOST_RELATIONS = 5
+# models listed by name
+_MOST_MODELS = 3
 # writes a difference and its standard error
 Amount: TypeAlias = Callable[[float, float], str]
 _NO_FEATURES = "There are no features that differ between nodes"
@@ -32,7 +34,26 @@ def explain(selection: Selection, classes: np.ndarray) -> str:
 
 
 def _points(difference: float, error: float) -> str:
-    return f"{100 * difference:.1f} ± {100 * error:.1f} points"
+    return write_estimate(100 * difference, 100 * error, 1, " points")
+
+
+def _of_r_squared(difference: float, error: float) -> str:
+    return f"{write_estimate(difference, error, 2)} to R²"
+
+
+def _log_likelihood(difference: float, error: float) -> str:
+    return f"{write_estimate(difference, error, 2)} to the log-likelihood of a node"
+
+
+def _listed_models(models: Sequence[str]) -> str:
+    more = f"; and {len(models) - _MOST_MODELS} more" if len(models) > _MOST_MODELS else ""
+    return f"({'; '.join(models[:_MOST_MODELS])}{more})"
+
+
+def _predicting(count: int, models: Sequence[str]) -> str:
+    if count == 1:
+        return f"1 model predicts {_listed_models(models)}."
+    return f"The average of {count} models that are about as good predicts {_listed_models(models)}."
 
 
 def _accuracy(selection: Selection, classes: np.ndarray) -> str:
@@ -51,15 +72,15 @@ def _graph(facts: Facts) -> str:
         return ""
     if not isinstance(gain, GraphGain):
         return "No model that uses the graph is among the best: features alone predict."
-    points = (
-        f"{100 * abs(gain.difference):.1f} ± {100 * gain.standard_error:.1f} points over features alone "
-        f"({100 * gain.without_graph:.1f} %)."
-    )
+    alone = f"features alone ({write_share(gain.without_graph, 1)})"
     # the models of features alone have no trees
     graph = "The graph" if facts.tree_weight is None else "Among linear models, the graph"
     if abs(gain.difference) < 2 * gain.standard_error:
-        return f"{graph} makes no clear difference: {'−' if gain.difference < 0 else '+'}{points}"
-    return f"{graph} {'costs' if gain.difference < 0 else 'adds'} {points}"
+        return (
+            f"{graph} makes no clear difference to {alone}: {_points(gain.difference, gain.standard_error)}."
+        )
+    verb = "costs" if gain.difference < 0 else "adds"
+    return f"{graph} {verb} {_points(abs(gain.difference), gain.standard_error)} over {alone}."
 
 
 def _relations(facts: Facts | NumberFacts | SetFacts, amount: Amount) -> str:
@@ -90,10 +111,9 @@ def _relations(facts: Facts | NumberFacts | SetFacts, amount: Amount) -> str:
 def _models(facts: Facts) -> str:
     if facts.winner is not None:
         rivals = "the best models of features" if facts.has_features else "links as features"
-        return (
-            f"Labels alone, spread over the graph, are better by {100 * facts.winner.difference:.1f} points "
-            f"than {rivals}, so LabelSpreading predicts."
-        )
+        better = write_fixed(100 * facts.winner.difference, 1)
+        than = f"as good as {rivals}" if better == "0.0" else f"better by {better} points than {rivals}"
+        return f"Labels alone, spread over the graph, are {than}, so LabelSpreading predicts."
     if facts.spread == "alone":
         return f"{_NO_FEATURES}: LabelSpreading spreads labels over the graph."
     if facts.spread in ("untested", "no time"):
@@ -115,22 +135,19 @@ def _trees(facts: Facts) -> str:
     if facts.tree_weight is None:
         return ""
     return (
-        "Boosted trees on the features and labels of neighbours are pooled with it, with a weight of "
-        f"{100 * facts.tree_weight:.0f} %, and predict needs a graph that begins with the nodes of fit."
+        "Boosted trees on the features and labels of neighbours are averaged with it, with a weight of "
+        f"{write_share(facts.tree_weight)}, and predict needs a graph that begins with the nodes of fit."
     )
 
 
 def _average(facts: Facts) -> str:
     if not facts.compared:
-        models = "; ".join(facts.models)
         return (
             f"{facts.n_labels:,} labels in {facts.n_classes} classes are too few to compare models, so those "
-            f"that suit such features are part of the average ({models})."
+            f"that suit such features are averaged {_listed_models(facts.models)}."
         )
     sentences = [] if facts.has_features else [f"{_NO_FEATURES}, so links take their place."]
-    count = facts.n_models
-    models = "1 model predicts" if count == 1 else f"The average of {count} near-best models predicts"
-    sentences.append(f"{models} ({'; '.join(facts.models)}).")
+    sentences.append(_predicting(facts.n_models, facts.models))
     if facts.taught:
         sentences.append("It also learns from its own predictions for unlabelled nodes.")
     return " ".join(sentences)
@@ -144,8 +161,8 @@ def explain_numbers(
     accuracy = NumberAccuracy(truth, held_out, intervals[:, 0], intervals[:, 1])
     score, error = accuracy.r_squared
     sentences = [
-        f"R² {score:.2f} ± {error:.2f} on {facts.n_numbers:,} hidden numbers; typical error "
-        f"{write_number(accuracy.typical_error)}; always answering the mean would be off by "
+        f"R² {write_estimate(score, error, 2, most=1.0)} on {facts.n_numbers:,} hidden numbers; typical "
+        f"error {write_number(accuracy.typical_error)}; always answering the mean would be off by "
         f"{write_number(accuracy.error_of_mean)}."
     ]
     if not facts.compared:
@@ -156,29 +173,27 @@ def explain_numbers(
         sentences.append("So few numbers promise too much: models were chosen on the same ones.")
     if facts.graph_gain is not None:
         gain, spread = facts.graph_gain
-        what = "adds" if gain > 0 else "costs"
-        clear = f"The graph {what} {abs(gain):.2f} ± {spread:.2f} to R² among linear models."
-        unclear = f"The graph makes no clear difference ({gain:+.2f} ± {spread:.2f} of R²)."
-        sentences.append(clear if abs(gain) > 2 * spread else unclear)
-    shown = _relations(facts, lambda gain, error: f"{gain:.2f} ± {error:.2f} to R²") if facts.compared else ""
+        verb, amount = "adds" if gain > 0 else "costs", _of_r_squared(abs(gain), spread)
+        small = abs(gain) <= 2 * spread or write_fixed(gain, 2) == "0.00"
+        said = "makes no clear difference" if small else f"{verb} {amount}"
+        sentences.append(f"Among linear models, the graph {said}.")
+    shown = _relations(facts, _of_r_squared) if facts.compared else ""
     sentences += [shown] if shown else []
     if model.number_scale.log:
         why = ", since hidden numbers are more likely this way" if model.scale == "auto" else ""
         sentences.append(f"Logarithms are predicted{why}.")
-    count = facts.n_models
     if not facts.has_features:
         sentences.append(f"{_NO_FEATURES}.")
-    if count:
-        models = "1 model predicts" if count == 1 else f"The average of {count} near-best models predicts"
-        sentences.append(f"{models} ({'; '.join(facts.models)}).")
+    if facts.n_models:
+        sentences.append(_predicting(facts.n_models, facts.models))
     if selection.linear.residuals.reach:
         over = f"{quoted(selection.linear.field_of)} links" if selection.linear.field_of else "the graph"
-        sentences.append(f"What it misses at known nodes is propagated over {over}.")
+        sentences.append(f"Its errors at known nodes are also corrected at nodes near them, over {over}.")
     if facts.tree_weight:
-        sentences.append(f"Boosted trees have a weight of {100 * facts.tree_weight:.0f} % beside it.")
+        sentences.append(f"Boosted trees have a weight of {write_share(facts.tree_weight)} beside it.")
     if facts.compared:
         sentences.append(
-            f"{100 * accuracy.within.mean():.0f} % of hidden numbers lie within their intervals."
+            f"{write_share(float(accuracy.within.mean()))} of hidden numbers lie within their intervals."
         )
     else:
         sentences.append("The intervals promise more than so few numbers can tell.")
@@ -205,10 +220,10 @@ def explain_sets(selection: SetSelection, classes: np.ndarray) -> str:
         more = "more" if gain > 0 else "less"
         clear = f"The graph makes hidden labels {more} likely than features alone."
         sentences.append(clear if abs(gain) > 2 * error else "The graph adds nothing clear.")
-    shown = _relations(facts, lambda gain, error: f"{gain:.2f} ± {error:.2f} to the log-likelihood of a node")
+    shown = _relations(facts, _log_likelihood)
     sentences += [shown] if shown and facts.n_nodes >= _MANY_SETS else []
     if facts.models:
-        sentences.append(f"A pool of models predicts ({'; '.join(facts.models)}).")
+        sentences.append(f"An average of models predicts {_listed_models(facts.models)}.")
     if facts.tree_weight:
-        sentences.append(f"Randomised trees have a weight of {100 * facts.tree_weight:.0f} % in it.")
+        sentences.append(f"Randomised trees have a weight of {write_share(facts.tree_weight)} in it.")
     return " ".join(sentences)

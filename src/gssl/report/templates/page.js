@@ -54,6 +54,14 @@
     return [{ ...inked(rest), datasets }, { ...settings, config: inked(settings.config), renderer: "canvas" }];
   }
 
+  // print what is folded, too; for browsers in which the style alone does not open it
+  addEventListener("beforeprint", () => {
+    for (const folded of document.querySelectorAll("details:not([open])")) {
+      folded.open = true;
+      addEventListener("afterprint", () => { folded.open = false; }, { once: true });
+    }
+  });
+
   for (const element of document.querySelectorAll("[data-chart]")) {
     const name = element.dataset.chart;
     vegaEmbed(element, ...drawing(element, fitted(element, charts[name])))
