@@ -57,14 +57,18 @@ def on_a_terminal(*arguments, until=None, environment=None):
     return process.wait(timeout=60), seen.decode()
 
 
+def wherever_it_runs(text):
+    """Return the lines that do not depend on the speed of the machine."""
+    return [line for line in text.splitlines() if " s  so far " not in line]
+
+
 def test_a_pipe_gets_plain_text_and_no_bar(graph):
     done = call(*CLASSIFY)
     assert done.returncode == 0, done.stderr
     assert "\x1b" not in done.stdout + done.stderr
     assert "\r" not in done.stdout + done.stderr
     assert done.stdout.splitlines()[-1] == "30 predictions: p.csv"
-    # the first run on a machine compiles, and says so
-    lines = [line for line in done.stderr.splitlines() if not line.startswith("note: compiled ")]
+    lines = [line for line in wherever_it_runs(done.stderr) if not line.startswith("note: compiled ")]
     stages = [re.sub(r"\d+\.\d( [MG]B)?", "#", line) for line in lines]
     assert [" ".join(line.split()) for line in stages] == [
         "reading e.csv, l.csv, f.csv",
@@ -83,7 +87,8 @@ def test_a_long_stage_in_a_pipe_says_so_now_and_then(capsys):
         move(3, 64)
         time.sleep(0.3)
     *meanwhile, last = capsys.readouterr().err.splitlines()
-    assert 2 <= len(meanwhile) <= 6
+    # a busy machine may take longer than told
+    assert len(meanwhile) >= 2
     assert all(line.startswith("fitting") and line.endswith("so far OGC 3 of 64") for line in meanwhile)
     assert "so far" not in last
 
@@ -101,7 +106,7 @@ def test_every_stage_has_one_line_with_seconds(graph, run, command):
     labels = [] if command == "embed" else ["--labels", "l.csv"]
     out = [] if command == "check" else ["--out", "o.csv"]
     done = run(command, "--edges", "e.csv", "--features", "f.csv", *labels, *out)
-    first, *lines = [line for line in done.stderr.splitlines() if not line.startswith("note: ")]
+    first, *lines = [line for line in wherever_it_runs(done.stderr) if not line.startswith("note: ")]
     assert first.startswith("reading e.csv, ")
     names = [re.fullmatch(r"(\w+) +\d+\.\d s\b.*", line).group(1) for line in lines]
     assert len(set(names)) == len(names)
