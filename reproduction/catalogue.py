@@ -28,7 +28,7 @@ from reproduction.splits import SPLITS
 from reproduction.store import Store
 from reproduction.summary import Result, summarize
 from reproduction.table1 import TABLE_1
-from reproduction.tables import LEGEND, claim_texts, paper_tables
+from reproduction.tables import LEGEND, claim_texts, paper_tables, print_wide
 
 _ALL = (
     TABLE_1,
@@ -50,7 +50,6 @@ _ALL = (
 )
 ARTEFACTS: dict[str, Artefact] = {artefact.name: artefact for artefact in _ALL}
 RECORDS = "records.jsonl"
-_WIDE = 160
 
 
 def find_artefacts(names: Iterable[str]) -> list[Artefact]:
@@ -177,11 +176,7 @@ def _opened(folder: Path, terminal: Terminal) -> Store:
 
 
 def _show(result: Result, terminal: Terminal) -> None:
-    if not terminal.out.is_terminal:
-        # output to a file is not limited in width, and numbers must not be truncated
-        terminal.out.width = max(terminal.out.width, _WIDE)
-    for table in paper_tables(result):
-        terminal.out.print(table)
+    print_wide(terminal, *paper_tables(result))
     terminal.say(LEGEND)
     terminal.say_lines(result.artefact.note)
     for text in claim_texts(result):

@@ -54,7 +54,7 @@ class _Problem:
 
     def residual(self, U: np.ndarray) -> np.ndarray:
         """Return Z − Y of the labelled rows."""
-        return residual(U[self.labelled] @ self.W, self.Y)
+        return np.asarray(residual(U[self.labelled] @ self.W, self.Y))
 
     def losses(self, U: np.ndarray, before: float) -> Losses:
         """Return both losses, and whether their sum is above that before U moved."""

@@ -1,8 +1,11 @@
 """Artefacts as text, for a terminal and in Markdown, with misses marked and the command to repeat them."""
 
+from collections.abc import Sequence
+
 from rich.table import Table
 from rich.text import Text
 
+from gssl.cli.console import Terminal
 from reproduction.summary import Line, Result, grids
 
 MARKS = {"miss": " ✗", "above": " ↑"}
@@ -10,6 +13,8 @@ LEGEND = (
     "ours (published). ✗: differs from the published number by more than the tolerance; ↑: better by more "
     "than the tolerance; [number]: published, not computed here."
 )
+# columns of output that is not a terminal
+_WIDE = 240
 # abbreviations for narrow terminals
 _SHORT = {"train+validation": "train+val"}
 _STYLES = {"miss": "bold red", "above": "green", "published only": "dim"}
@@ -86,10 +91,7 @@ def paper_markdown(result: Result) -> str:
             fields = [_markdown_field(lines.get(column)) for column in grid.columns]
             if any(fields):
                 rows.append([row, *([budget] if grid.has_budgets else []), *fields])
-        ruler = ["---"] * (len(heads) - len(grid.columns)) + ["---:"] * len(grid.columns)
-        text = "\n".join("| " + " | ".join(_escaped(field) for field in row) + " |" for row in rows)
-        head, _, body = text.partition("\n")
-        table = f"{head}\n|{'|'.join(ruler)}|\n{body}"
+        table = markdown_table(rows, len(heads) - len(grid.columns))
         parts.append(f"**{grid.group}**\n\n{table}" if grid.group else table)
     return "\n\n".join(parts)
 
@@ -99,8 +101,19 @@ def _markdown_field(line: Line | None) -> str:
     return f"**{text}**" if line is not None and line.verdict == "miss" else text
 
 
-def _escaped(text: str) -> str:
-    return text.replace("|", "\\|")
+def markdown_table(rows: Sequence[Sequence[str]], n_left: int) -> str:
+    """Return a Markdown table of rows, headings first; all but the first columns are aligned right."""
+    head, *body = ("| " + " | ".join(field.replace("|", "\\|") for field in row) + " |" for row in rows)
+    ruler = "|".join("---" if k < n_left else "---:" for k in range(len(rows[0])))
+    return "\n".join([head, f"|{ruler}|", *body])
+
+
+def print_wide(terminal: Terminal, *tables: Table) -> None:
+    """Print tables; output to a file is not limited in width, because numbers must not be truncated."""
+    if not terminal.out.is_terminal:
+        terminal.out.width = max(terminal.out.width, _WIDE)
+    for table in tables:
+        terminal.out.print(table)
 
 
 def command(result: Result) -> str:

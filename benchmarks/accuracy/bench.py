@@ -53,8 +53,8 @@ from gssl.selection import suggest
 from reproduction.runner import Job, failure_texts, run_watched
 from reproduction.spec import BUDGETS, Cell, dataset_of
 from reproduction.store import Store
+from reproduction.tables import print_wide
 
-_WIDE = 240
 # labels per class after each batch of suggestions
 _BATCHES = (2, 4, 6, 8, 10, 12, 13, 14, 16, 18, 20)
 
@@ -144,11 +144,7 @@ class Bench:
     def finish(self, name: str, grids: Iterable[Grid], notes: Iterable[str], terminal: Terminal) -> None:
         """Print tables and notes, and write them if an output folder was given."""
         grids, notes = list(grids), list(notes)
-        if not terminal.out.is_terminal:
-            # output to a file is not limited in width, and numbers must not be truncated
-            terminal.out.width = max(terminal.out.width, _WIDE)
-        for grid in grids:
-            terminal.out.print(grid.terminal())
+        print_wide(terminal, *(grid.terminal() for grid in grids))
         for note in notes:
             terminal.say(note)
         if self.out is not None:

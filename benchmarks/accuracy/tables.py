@@ -9,6 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from benchmarks.accuracy.worth import CalibrationRecord, CoverageRecord, CurvePoint
+from reproduction.tables import markdown_table
 
 
 @dataclass(frozen=True)
@@ -30,9 +31,7 @@ class Grid:
 
     def markdown(self) -> str:
         """Return the table as Markdown."""
-        rule = ["---" if k < 2 else "---:" for k in range(len(self.headings))]
-        lines = [" | ".join(row) for row in (self.headings, rule, *self.rows)]
-        return "\n".join([f"{self.title}\n", *(f"| {line} |" for line in lines), ""])
+        return f"{self.title}\n\n{markdown_table((self.headings, *self.rows), 2)}\n"
 
 
 def calibration_grid(records: Iterable[tuple[str, CalibrationRecord]], title: str) -> Grid:

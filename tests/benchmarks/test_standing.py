@@ -100,7 +100,7 @@ def test_a_graph_has_a_row_and_the_mean_is_the_last():
     standing = Standing((Score("g", "OGC", (81.0, 83.0)),), (("OGC", 82.0),), ("g",), ())
     assert standing_grid(standing, {"g": "folds"}, "seeds 0–1").markdown().splitlines()[2:] == [
         "| graph | labels | OGC |",
-        "| --- | --- | ---: |",
+        "|---|---|---:|",
         "| g | folds | 82.0 ± 1.0 |",
         "| mean of 1 |  | 82.0 |",
     ]
