@@ -17,7 +17,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 
 import gssl
-from benchmarks.leaderboard.problems import Problem
+from benchmarks.leaderboard.problems import Problem, family, kind_of
 from gssl.operators.field import field_mean, field_operator
 from gssl.selection import AutoClassifier, AutoRegressor
 
@@ -49,8 +49,6 @@ def _automatic(problem: Problem, adjacency: csr_array) -> Answer:
 
 def ogc(problem: Problem, seed: int) -> Answer:
     """Fit OGC, which answers with one class per node."""
-    if problem.kind != "classes":
-        raise ValueError("it predicts one class per node")
     model = gssl.OGC(random_state=seed).fit(problem.X, problem.y, adjacency=problem.union)
     return model.transduction_, model.label_distributions_
 
@@ -224,8 +222,8 @@ METHODS: Mapping[str, Method] = MappingProxyType(
 )
 
 
-def applies(method: str, room: str) -> bool:
+def applies(method: str, problem: str) -> bool:
     """Whether a method can answer: OGC gives one class, and only typed links can be joined into one kind."""
     if method == "OGC":
-        return room in ("classes", "relations")
-    return method != AS_ONE or room == "relations"
+        return kind_of(problem) == "classes"
+    return method != AS_ONE or family(problem) == "relations"

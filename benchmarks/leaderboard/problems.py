@@ -100,6 +100,14 @@ def family(name: str) -> str:
     return "classes" if room in ("graphs", "planetoid") else room
 
 
+def kind_of(name: str) -> str:
+    """Return the kind of answers of a problem: "classes", "numbers" or "sets"."""
+    room, _, rest = name.partition("/")
+    if room == "relations":
+        return _RELATIONS[rest][0]
+    return {"numbers": "numbers", "labelsets": "sets"}.get(room, "classes")
+
+
 def load_problem(task: Task) -> Problem:
     """Read the files of a task, and hide the answers that its budget does not have."""
     room, name = task.name.split("/")
@@ -107,7 +115,7 @@ def load_problem(task: Task) -> Problem:
         return _classes(task)
     if room == "numbers":
         return _numbers(name, task)
-    return _sets(name, task) if room == "labelsets" else _RELATIONS[name](task)
+    return _sets(name, task) if room == "labelsets" else _RELATIONS[name][1](task)
 
 
 def score(problem: Problem, answers: np.ndarray, beliefs: np.ndarray | None) -> dict[str, float]:
@@ -291,11 +299,11 @@ def _proteins(task: Task) -> Problem:
     return _label_sets(X, truth, adjacency, z["train_ids"], z["test_ids"], "macro AP")
 
 
-_RELATIONS: Mapping[str, Any] = {
-    "acm": _papers,
-    "imdb": _films,
-    "aifb": _persons,
-    "humloc": _proteins,
-    "ud_ewt": _words,
-    **dict.fromkeys(_ROADS, _roads),
+_RELATIONS: Mapping[str, tuple[str, Any]] = {
+    "acm": ("classes", _papers),
+    "imdb": ("sets", _films),
+    "aifb": ("classes", _persons),
+    "humloc": ("sets", _proteins),
+    "ud_ewt": ("classes", _words),
+    **dict.fromkeys(_ROADS, ("numbers", _roads)),
 }

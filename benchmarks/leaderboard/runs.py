@@ -17,7 +17,7 @@ from scipy.sparse import csr_array
 from threadpoolctl import threadpool_limits
 
 from benchmarks.leaderboard.methods import METHODS, applies
-from benchmarks.leaderboard.problems import LARGE, Problem, Task, family, load_problem, score
+from benchmarks.leaderboard.problems import LARGE, Problem, Task, load_problem, score
 from gssl.graph import check_adjacency
 
 
@@ -40,7 +40,7 @@ def list_runs(tasks: Iterable[Task], methods: Iterable[str]) -> list[Run]:
         Run(task, method)
         for task in sorted(tasks, key=lambda task: (task.draw, task.name in LARGE))
         for method in methods
-        if applies(method, family(task.name))
+        if applies(method, task.name)
     ]
 
 
