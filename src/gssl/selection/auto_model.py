@@ -191,7 +191,7 @@ class AutoModel(FittedParameters, GraphModel):
         with small_algebra():
             coefficients = self._fitted_average.coefficients()
         # in place: another thread may have replaced the whole state of the model
-        vars(self).update({COEF[one]: M for one, M in coefficients.items()})
+        self.__dict__.update({COEF[one]: M for one, M in coefficients.items()})
         return coefficients[kind]
 
     @cached_property
