@@ -1,5 +1,9 @@
 """Every public estimator with settings that suit small problems: contract tests run over these."""
 
+import numpy as np
+from sklearn.base import clone
+from tests import problems
+
 import gssl
 
 # iterations with a tolerance get a tight one, so that rounding does not stop them early
@@ -40,6 +44,15 @@ COMPOSED = {
 }
 REGRESSORS = {"auto-regressor": gssl.AutoRegressor(depth=2)}
 ALL = EMBEDDERS | HEADS | CLASSIFIERS | COMPOSED | REGRESSORS
+# the same classes with other answers or links
+SETS = {"auto-sets": gssl.AutoClassifier(depth=2)}
+TYPED = {
+    "auto-typed": gssl.AutoClassifier(depth=2),
+    "auto-directed": gssl.AutoClassifier(depth=2, directed="auto"),
+}
+EVERY = ALL | SETS | TYPED
+# those that choose by hidden answers
+CHOOSING = COMPOSED | REGRESSORS | SETS | TYPED
 
 
 def names(estimators):
@@ -49,3 +62,34 @@ def names(estimators):
 
 MISSING = {name for name in gssl.__all__ if hasattr(getattr(gssl, name), "fit")} - names(ALL)
 assert not MISSING, f"add {MISSING} to the lists above"
+
+
+def small_problem(name):
+    """Return a small problem with the answers and links that an estimator is for."""
+    if name in REGRESSORS:
+        return problems.places_with_numbers()
+    if name in SETS:
+        return problems.communities_half_known()
+    if name in TYPED:
+        return problems.friends_and_noise(72) if name == "auto-typed" else problems.directed_flow(72)
+    return problems.block_graph(72, p_in=0.2, p_out=0.03, signal=0.6)
+
+
+def fit(name, problem):
+    """Fit an estimator by its name in ``EVERY`` to a problem; heads, to the labelled rows of features."""
+    model = clone(EVERY[name])
+    if name in HEADS:
+        known = [label is not None and label != -1 for label in problem.y]
+        return model.fit(problem.X[known], problem.y[known])
+    return model.fit(problem.X, problem.y, adjacency=problem.A)
+
+
+def results(name, model, problem):
+    """Return what a fitted estimator says, with one row for every node."""
+    if name in EMBEDDERS:
+        return model.embedding_
+    if name in HEADS:
+        return model.predict_proba(problem.X)
+    if name in REGRESSORS:
+        return np.column_stack([model.transduction_, model.intervals_])
+    return model.label_distributions_

@@ -86,11 +86,23 @@ def random_links(rng, truth, share_alike, count):
 
 
 def grown(problem, n_new, features=None):
-    """Return a problem with nodes at its end that have no links, no labels and (unless given) no features."""
-    A = np.pad(problem.A, (0, n_new))
+    """Return a problem with more nodes that have no links, no answers and, unless given, no features."""
+    n = len(problem.y) + n_new
+
+    def more(A):
+        return csr_array((A.data, A.indices, np.pad(A.indptr, (0, n_new), "edge")), shape=(n, n))
+
+    if isinstance(problem.A, np.ndarray):
+        A = np.pad(problem.A, (0, n_new))
+    else:
+        A = (
+            {kind: more(B) for kind, B in problem.A.items()}
+            if isinstance(problem.A, dict)
+            else more(problem.A)
+        )
     rows = np.zeros((n_new, problem.X.shape[1])) if features is None else features
-    y = np.concatenate([problem.y, np.full(n_new, -1)])
-    return problem._replace(X=np.vstack([problem.X, rows]), A=A, y=y)
+    unknown = np.full((n_new, *problem.y.shape[1:]), np.nan if problem.y.dtype.kind == "f" else -1)
+    return problem._replace(X=np.vstack([problem.X, rows]), A=A, y=np.concatenate([problem.y, unknown]))
 
 
 def near_places(seed=0, n=200):
@@ -108,6 +120,12 @@ def near_places(seed=0, n=200):
     return X, A, y, rng.random(n) < 0.5
 
 
+def places_with_numbers(n=72):
+    """Return a small problem of numbers, NaN where unknown."""
+    X, A, numbers, known = near_places(n=n)
+    return Problem(X, A, np.where(known, numbers, np.nan), numbers)
+
+
 def communities_with_sets(seed=0, n=500):
     """Return features, links within three communities, and four labels that follow both."""
     rng = np.random.default_rng(seed)
@@ -119,6 +137,12 @@ def communities_with_sets(seed=0, n=500):
         [3.0 * (group == 0) - 1.5, 3.0 * (group == 1) - 1.5, 2.0 * X[:, 0], 4.0 * near[:, 1]], axis=1
     )
     return X, A, (rng.random((n, 4)) < 1.0 / (1.0 + np.exp(-scores))).astype(float)
+
+
+def communities_half_known(n=72):
+    """Return a small problem of several labels per node, NaN in the rows of every other one."""
+    X, A, Y = communities_with_sets(n=n)
+    return Problem(X, A, np.where(np.arange(n)[:, None] % 2, Y, np.nan), Y)
 
 
 def friends_and_noise(n=240):

@@ -1,13 +1,9 @@
 """Results depend only on the seed: the same in a repeated fit, a clone, and with any number of threads."""
 
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import nullcontext
-from threading import Barrier
-
 import numpy as np
 import pytest
 from sklearn.base import clone
-from threadpoolctl import threadpool_info, threadpool_limits
+from threadpoolctl import threadpool_limits
 
 import gssl
 
@@ -72,54 +68,3 @@ def test_one_thread_and_two_threads_predict_the_same(classifier, larger_problem,
             results.append((model.transduction_, again, model.n_iter_))
     for one, two in zip(*results, strict=True):
         np.testing.assert_array_equal(one, two)
-
-
-def make_problems(n_problems):
-    """Return different problems, in whose passes and products several threads take part."""
-    for seed in range(n_problems):
-        data = gssl.datasets.make_block_graph(300 + 10 * seed, 3000, 100, 3, random_state=seed)
-        y = np.where(np.random.default_rng(seed).random(len(data.labels)) < 0.1, data.labels, -1)
-        yield data.features.toarray(), y, data.adjacency
-
-
-THREADED = [
-    gssl.OGC(random_state=0),
-    gssl.EmbeddingClassifier(gssl.SGC()),
-    gssl.LabelPropagation(),
-    gssl.EmbeddingClassifier(gssl.NDLS(depth=4), head="ridge"),
-    gssl.EmbeddingClassifier(gssl.GGCM(depth=3)),
-    gssl.CorrectAndSmooth(depth=5),
-    gssl.ManifoldRegularization(),
-    gssl.LabelSpreading(),
-    gssl.AutoClassifier(depth=2),
-    gssl.OGC(random_state=0),
-    gssl.EmbeddingClassifier(gssl.SGC()),
-]
-
-
-@pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("memory", [None, "500kB"])
-def test_fits_at_once_give_the_results_of_each_alone(memory):
-    """Each model is fitted to a problem of its own and in its own thread."""
-    models, problems = THREADED, list(make_problems(len(THREADED)))
-    start = Barrier(len(models))
-
-    def fit(k, together=False):
-        X, y, A = problems[k]
-        if together:
-            start.wait(60)
-        # every other fit within a budget, if there is one
-        with gssl.execution(memory=memory) if memory and k % 2 else nullcontext():
-            model = clone(models[k]).fit(X, y, adjacency=A)
-            return model.transduction_, model.predict_proba(X, adjacency=A)
-
-    alone = [fit(k) for k in range(len(models))]
-    before = [pool["num_threads"] for pool in threadpool_info()]
-    with ThreadPoolExecutor(len(models)) as pool:
-        for (classes, P), (expected, expected_P) in zip(
-            pool.map(lambda k: fit(k, together=True), range(len(models))), alone, strict=True
-        ):
-            np.testing.assert_array_equal(classes, expected)
-            # BLAS rounds differently with another number of threads, which other fits may limit
-            np.testing.assert_allclose(P, expected_P, atol=1e-5)
-    assert [pool["num_threads"] for pool in threadpool_info()] == before

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 from scipy.special import softmax
-from tests.problems import arcs, block_graph, grown, large_ring, ring
+from tests.problems import arcs, block_graph, large_ring, ring
 from threadpoolctl import threadpool_limits
 
 import gssl
@@ -96,24 +96,6 @@ def test_the_explanation_counts_held_out_hits(friendly, fitted):
     hits = (held_out(fitted).argmax(axis=1) == y[:24]).mean()
     assert hits == pytest.approx(float(fitted.explain_.split(" %")[0]) / 100, abs=1e-3)
     assert not np.allclose(held_out(fitted), fitted.label_distributions_[:24], atol=1e-2)
-
-
-def test_an_isolated_node_more_changes_nothing_for_the_others(friendly, fitted):
-    bigger = grown(friendly, 1, friendly.X[:1])
-    P = fitted.predict_proba(bigger.X, adjacency=bigger.A)
-    np.testing.assert_allclose(P[:120], fitted.label_distributions_, atol=5e-3)
-
-
-def test_the_layout_and_precision_of_features_make_no_difference(friendly, fitted):
-    X, A, y, _ = friendly
-    by_columns = gssl.AutoClassifier(depth=4).fit(np.asfortranarray(X), y, adjacency=csr_array(A))
-    np.testing.assert_allclose(by_columns.label_distributions_, fitted.label_distributions_, atol=1e-9)
-    sparse, single = (
-        gssl.AutoClassifier(depth=4).fit(csr_array(X, dtype=dtype), y, adjacency=A)
-        for dtype in (np.float64, np.float32)
-    )
-    assert single.label_distributions_.dtype == np.float32
-    np.testing.assert_allclose(single.label_distributions_, sparse.label_distributions_, atol=1e-3)
 
 
 def test_without_features_links_and_spread_labels_compete(friendly):

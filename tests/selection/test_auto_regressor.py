@@ -6,7 +6,6 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.sparse import csr_array
 from sklearn.metrics import r2_score
 from tests.problems import near_places
 from threadpoolctl import threadpool_limits
@@ -185,18 +184,6 @@ def test_whole_numbers_texts_and_none_are_read_alike():
     np.testing.assert_array_equal(everywhere.transduction_, floats.transduction_)
 
 
-def test_the_layout_of_features_and_graph_makes_no_difference(drawn):
-    X, A, y, known = drawn
-    for features, layouts in (
-        (X, [np.asfortranarray, csr_array, np.ndarray.tolist]),
-        (np.where(X > 1.0, X, 0.0), [csr_array]),
-    ):
-        plain = fit(features, y, known, A, depth=2)
-        for layout in layouts:
-            model = fit(layout(features), y, known, csr_array(A), depth=2)
-            np.testing.assert_allclose(model.transduction_, plain.transduction_, rtol=1e-6, atol=1e-6)
-
-
 def test_without_features_links_take_their_place(drawn):
     _, A, y, known = drawn
     model = fit(None, y, known, A)
@@ -239,13 +226,6 @@ def test_a_grown_graph_is_predicted(drawn, fitted, parts):
         assert predicted[-1, 1] < predicted[-1, 0] < predicted[-1, 2]
     assert np.corrcoef(found, fitted.transduction_[twins])[0, 1] > 0.95
     assert r2_score(y[twins], found) > 0.5
-
-
-def test_an_additional_node_without_links_changes_nothing(drawn, fitted, parts):
-    X, A, _, known = drawn
-    predicted = fitted.predict(np.vstack([X, X[:1]]), adjacency=grow(A, []))
-    np.testing.assert_allclose(predicted[:-1][~known], fitted.transduction_[~known], rtol=1e-6, atol=1e-6)
-    assert np.isfinite(predicted[-1])
 
 
 def test_a_model_of_features_predicts_any_graph():

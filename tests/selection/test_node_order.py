@@ -1,12 +1,9 @@
-"""Keys of nodes, and what is dealt by them: nothing depends on the order in which data are stored."""
-
-import warnings
+"""Keys of nodes, and what is dealt by them; tests/properties/test_invariance.py says what follows from it."""
 
 import numpy as np
 import pytest
-from scipy.sparse import csr_array, issparse
+from scipy.sparse import csr_array
 
-import gssl
 from gssl.selection.node_order import (
     column_keys,
     keys_with_labels,
@@ -15,25 +12,6 @@ from gssl.selection.node_order import (
     spread_nodes,
     stratified_part,
 )
-
-# graph and labels per class; the promise of docs/trust.md
-GRAPHS = [
-    ("cora", 20),
-    ("karate", 4),
-    ("digits", 5),
-    ("graphs/texas", 10),
-    ("graphs/chameleon_filtered", 20),
-    ("graphs/polblogs", 10),
-    ("links of graphs/polblogs", 5),
-    ("links of graphs/polblogs", 100),
-    ("graphs/cora_ml", 2),
-    ("graphs/minesweeper", 600),
-    ("graphs/tolokers", 100),
-    ("graphs/amazon_photo", 20),
-    ("graphs/dblp", 20),
-    ("planetoid/citeseer", 20),
-]
-QUICK = ("karate", "digits", "graphs/texas", "links of graphs/polblogs", "graphs/chameleon_filtered")
 
 
 @pytest.fixture
@@ -85,39 +63,3 @@ def test_a_part_keeps_the_shares_of_classes():
     part = stratified_part(codes, np.arange(100.0), 20)
     np.testing.assert_array_equal(np.bincount(codes[part]), [18, 2])
     np.testing.assert_array_equal(stratified_part(codes, np.arange(100.0), 100), np.arange(100))
-
-
-@pytest.mark.parametrize(
-    ("name", "per_class"),
-    [pytest.param(*graph, marks=() if graph[0] in QUICK else pytest.mark.slow) for graph in GRAPHS],
-)
-def test_the_order_of_nodes_classes_and_columns_and_the_storage_of_features_decide_nothing(name, per_class):
-    try:
-        data = gssl.datasets.load(name.removeprefix("links of "))
-    except FileNotFoundError as error:
-        pytest.skip(str(error))
-    rng = np.random.default_rng(0)
-    X, A, y = data.features, csr_array(data.adjacency), np.full(len(data.labels), -1)
-    X = None if name.startswith("links") else X
-    for code in np.unique(data.labels[data.labels >= 0]):
-        y[rng.permutation(np.flatnonzero(data.labels == code))[:per_class]] = code
-    P = _distributions(X, y, A)
-    order = rng.permutation(len(y))
-    shuffled = None if X is None else X[order]
-    _assert_promised(_distributions(shuffled, y[order], A[order][:, order]), P[order])
-    renamed = rng.permutation(P.shape[1])
-    _assert_promised(_distributions(X, np.where(y < 0, -1, renamed[y]), A)[:, renamed], P)
-    if X is not None:
-        _assert_promised(_distributions(X[:, rng.permutation(X.shape[1])], y, A), P)
-        _assert_promised(_distributions(X.toarray() if issparse(X) else csr_array(X), y, A), P)
-
-
-def _distributions(X, y, A):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return gssl.AutoClassifier().fit(X, y, adjacency=A).label_distributions_
-
-
-def _assert_promised(P, expected):
-    assert np.mean(P.argmax(axis=1) != expected.argmax(axis=1)) <= 1e-3
-    np.testing.assert_allclose(P, expected, atol=1e-3)

@@ -66,13 +66,6 @@ def test_symmetric_links_are_the_same_with_and_without_directions(typed):
         np.testing.assert_array_equal(model.label_distributions_, plain.label_distributions_)
 
 
-def test_the_order_of_relations_does_not_matter(typed):
-    X, relations, y, _ = typed
-    model = gssl.AutoClassifier(depth=3).fit(X, y, adjacency=relations)
-    turned = gssl.AutoClassifier(depth=3).fit(X, y, adjacency=dict(reversed(relations.items())))
-    np.testing.assert_array_equal(turned.label_distributions_, model.label_distributions_)
-
-
 def test_nodes_that_only_kinds_of_links_tell_apart_have_different_keys():
     # two nodes linked to the same third one, by different kinds or in different directions
     one = csr_array(([1.0], ([0], [2])), shape=(3, 3))

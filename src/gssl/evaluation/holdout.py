@@ -3,7 +3,6 @@
 Only labels are hidden. Every node and edge stays, as when the model is used.
 """
 
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -15,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from gssl.evaluation.metrics import Confusion, confusion_matrix, score_error, share_interval
 from gssl.graph import GraphWarning, check_adjacency
+from gssl.graph.validate import without_warnings
 from gssl.methods.base import GraphClassifier
 from gssl.methods.label_sets import refuse_label_sets
 from gssl.methods.labels import UNLABELLED, decode_labels, encode_labels
@@ -451,9 +451,8 @@ def _refit_without(
     """Fit a clone of the model without the labels of some nodes, and return its distributions at them."""
     # decoded labels, because class weights and priors may refer to classes
     y = _hide(hidden, classes, codes)
-    with warnings.catch_warnings():
-        # already reported by the caller
-        warnings.simplefilter("ignore", GraphWarning)
+    # already reported by the caller
+    with without_warnings(GraphWarning):
         fitted = clone(model).fit(X, y, adjacency=adjacency, **options)
     return np.asarray(fitted.label_distributions_[hidden])
 

@@ -6,6 +6,9 @@ matrix are checked before any SciPy operation, and put into a new object without
 
 import sys
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 
 import numpy as np
@@ -19,12 +22,28 @@ _INSIDE = ("gssl", "sklearn")
 _REBUILD = "rebuild the matrix, e.g. with scipy.sparse.coo_array((data, (row, column)), shape)"
 
 
+# categories of warnings that are not issued here; filters of Python 3.13 and earlier belong to all threads
+_silenced: ContextVar[tuple[type[Warning], ...]] = ContextVar("silenced", default=())
+
+
 class GraphWarning(UserWarning):
     """Warning about unusual data: the message says what was found, how often, and what was done."""
 
 
+@contextmanager
+def without_warnings(category: type[Warning] = Warning) -> Iterator[None]:
+    """Issue none of gssl's warnings of a category in a block, which the caller has issued already."""
+    token = _silenced.set((*_silenced.get(), category))
+    try:
+        yield
+    finally:
+        _silenced.reset(token)
+
+
 def warn_user(message: str, category: type[Warning] = GraphWarning) -> None:
     """Warn at the line of the first caller outside this package."""
+    if issubclass(category, _silenced.get()):
+        return
     level, frame = 2, sys._getframe(1)
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in _INSIDE:
         level, frame = level + 1, frame.f_back

@@ -194,6 +194,12 @@ def _sets(table: Table, name: str, *, joined: bool) -> Labels:
     for k, (node, labels) in enumerate(rows):
         # a table of predictions has all labels of a node in one cell
         parts = [part for label in labels or () for part in (label.split(SEPARATOR) if joined else [label])]
+        mixed = next((part for part in parts if SEPARATOR in part), None)
+        if mixed is not None:
+            raise ValueError(
+                f"{table.name}: the label {quoted(mixed)} of id {quoted(node)} has {SEPARATOR!r} inside, "
+                "which separates labels in predictions: give each label a row of its own, or rename it."
+            )
         ids[k], sets[k] = node, tuple(sorted(set(parts))) if parts else None
     return Labels(ids, sets, table.name, table.notes, name)
 

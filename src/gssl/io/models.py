@@ -19,6 +19,7 @@ from gssl.io.model_writing import Writer
 from gssl.io.preparation import Preparation
 from gssl.io.problem import Problem, positions_of
 from gssl.io.table_reading import find_file
+from gssl.methods.state import current
 from gssl.selection import AutoClassifier
 from gssl.selection.auto_sets import AutoLabelSets
 from gssl.wording import quoted, reason
@@ -74,6 +75,7 @@ def save(
     []
     """
     # several labels per node belong to a model inside
+    model = current(model)
     writer = Writer(getattr(model, "label_sets_", model), problem, embedding)
     metadata = {
         "format": FORMAT,

@@ -12,6 +12,7 @@ from gssl.io.label_tables import SEPARATOR
 from gssl.io.table_writing import write_columns
 from gssl.methods.label_sets import UNKNOWN
 from gssl.methods.labels import UNLABELLED
+from gssl.wording import quoted
 
 _COLUMNS = ("id", "labels", "model_says", "given", "reached")
 
@@ -137,4 +138,10 @@ def write_sets(path: str | Path, predictions: SetPredictions) -> list[str]:
     list of str
         Notes about changed texts: see :func:`gssl.io.write_columns`.
     """
+    joined = next((name for name in predictions.class_names if SEPARATOR in name), None)
+    if joined is not None:
+        raise ValueError(
+            f"{path} cannot keep the label {quoted(joined)}, because {SEPARATOR!r} separates labels: "
+            "rename it."
+        )
     return write_columns(path, predictions.columns())

@@ -58,6 +58,9 @@ class Session:
     positions : float32 ndarray of shape (n, 2)
         The map.
     notes : list of str
+    lock : RLock
+        Held by ``act``, ``import_labels``, ``suggest``, ``offer`` and ``write``; hold it for all else
+        beside them in another thread.
 
     Examples
     --------

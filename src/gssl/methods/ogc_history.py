@@ -1,6 +1,5 @@
 """The history of OGC: the pull of every iteration, from which embeddings and losses are computed."""
 
-import warnings
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -9,6 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from gssl.graph.validate import without_warnings
 from gssl.methods.base import GraphClassifier
 from gssl.methods.inputs import FittedParameters
 from gssl.methods.labels import decode_labels
@@ -106,8 +106,7 @@ class OGCHistory(FittedParameters, GraphClassifier):
         """The iterations of fit; a loaded model that holds its inputs fits again to know them."""
         self._kept_inputs()  # raises if there are none
         y = decode_labels(self.classes_, self._fit_codes)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # the first fit has issued them
+        with without_warnings():  # the first fit has issued them
             again = self._as_fitted().snapshot().update_labels(y)
         if not np.allclose(again.coef_, self.coef_, rtol=1e-3, atol=1e-5 * np.abs(self.coef_).max()):
             raise ValueError(

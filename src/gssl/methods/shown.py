@@ -9,6 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from gssl.frames import html_table
 from gssl.methods.labels import UNLABELLED
+from gssl.methods.state import current
 
 
 class ShownModel:
@@ -36,7 +37,7 @@ class ShownModel:
         check_is_fitted(self)
         if not hasattr(problem, "tabulate"):
             raise TypeError(f"expected a problem of gssl.read, got {type(problem).__name__}.")
-        return problem.tabulate(self)
+        return problem.tabulate(current(self))
 
     def _repr_html_(self) -> str:
         """Return what a notebook shows: of a fitted model, its sentence, classes and leaderboard."""

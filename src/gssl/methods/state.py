@@ -41,6 +41,11 @@ def replaces_state(
     return run
 
 
+def current(model: Any) -> Any:
+    """Return a fitted model as it is now, for a function that reads its state more than once."""
+    return model.snapshot() if isinstance(model, Stateful) else model
+
+
 def is_problem(X: Any) -> bool:
     """Return whether X is a problem of :func:`gssl.read`, which is defined in a later subpackage."""
     return all(hasattr(X, name) for name in ("node_ids", "adjacency", "y"))

@@ -25,6 +25,7 @@ from gssl.io import Labels, Predictions, Problem, list_predictions, read_labels
 from gssl.io.problem import is_problem_of_fit
 from gssl.methods.label_sets import refuse_label_sets
 from gssl.methods.regressor import GraphRegressor
+from gssl.methods.state import current
 from gssl.report.document import check_extra, if_possible
 from gssl.report.number_page import write_numbers_page
 from gssl.report.page import MapPoint, Page, write_page
@@ -102,6 +103,7 @@ def write_report(
     4
     """
     check_extra()
+    model = current(model)
     refuse_label_sets(model, "write_report")
     check_is_fitted(model)
     if not is_problem_of_fit(model, problem):

@@ -11,6 +11,7 @@ from gssl.methods.inputs import ids_of_fit
 from gssl.methods.regressor import GraphRegressor
 from gssl.methods.ridge import Ridge, keep_class_mass, leave_one_out
 from gssl.methods.softmax import fit_softmax_map, inverse_temperatures
+from gssl.methods.state import current
 from gssl.operators import small_algebra
 from gssl.selection.audit_table import AuditTable
 from gssl.selection.auto import AutoClassifier
@@ -172,6 +173,7 @@ def audit(model: Any, changes: int = 20, *, held_out: HeldOut | None = None, pro
     >>> bool(wrong in doubtful.nodes[:10])
     True
     """
+    model = current(model)
     if isinstance(model, GraphRegressor):
         return audit_numbers(model, problem)
     if hasattr(model, "label_sets_"):

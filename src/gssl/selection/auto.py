@@ -1,6 +1,5 @@
 """AutoClassifier: try many small models on the given labels, and average the near-best."""
 
-import warnings
 from functools import cached_property
 from time import perf_counter
 from typing import Any, Self
@@ -11,6 +10,7 @@ from scipy.special import softmax
 
 from gssl.graph import GraphWarning
 from gssl.graph.adjacency import relations_of, union_of
+from gssl.graph.validate import without_warnings
 from gssl.methods.base import GraphClassifier
 from gssl.methods.label_sets import UNKNOWN, has_sets, is_label_sets, read_label_sets, refuse_label_sets
 from gssl.methods.labels import UNLABELLED, class_weights, one_hot
@@ -279,11 +279,9 @@ class AutoClassifier(AutoModel, GraphClassifier):
 
     def _spread_labels(self, model: GraphClassifier) -> None:
         """Fit a label spreading model to all labels."""
-        with warnings.catch_warnings():
-            # this fit has already issued these warnings
-            warnings.simplefilter("ignore", GraphWarning)
-            with part_of_run("predicts"):
-                self.propagation_ = model.fit(None, self._fit_codes, adjacency=union_of(self._fit_inputs.A))
+        # this fit has already issued these warnings
+        with without_warnings(GraphWarning), part_of_run("predicts"):
+            self.propagation_ = model.fit(None, self._fit_codes, adjacency=union_of(self._fit_inputs.A))
 
     @property
     def has_trees(self) -> bool:

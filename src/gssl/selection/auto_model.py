@@ -190,7 +190,8 @@ class AutoModel(FittedParameters, GraphModel):
             raise AttributeError(f"this {type(self).__name__} has no {COEF[kind]}: no such features predict.")
         with small_algebra():
             coefficients = self._fitted_average.coefficients()
-        self.__dict__ |= {COEF[one]: M for one, M in coefficients.items()}
+        # in place: another thread may have replaced the whole state of the model
+        self.__dict__.update({COEF[one]: M for one, M in coefficients.items()})
         return coefficients[kind]
 
     @cached_property

@@ -1,6 +1,5 @@
 """CalibratedClassifier: any classifier, with calibrated probabilities."""
 
-import warnings
 from functools import cached_property
 from typing import Any, Self, cast
 
@@ -10,7 +9,7 @@ from sklearn.base import clone
 
 from gssl.evaluation.holdout import has_cheap_holdout, held_out_distributions
 from gssl.graph import GraphWarning
-from gssl.graph.validate import warn_user
+from gssl.graph.validate import warn_user, without_warnings
 from gssl.methods import EmbeddingClassifier
 from gssl.methods.base import GraphClassifier
 from gssl.methods.inputs import FittedParameters, check_number
@@ -201,9 +200,8 @@ class CalibratedClassifier(FittedParameters, SetPredictor):
         for name in ("calibration_", "coverage_"):
             self.__dict__.pop(name, None)  # from an earlier fit
         y = decode_labels(self.classes_, self._fit_codes)
-        with warnings.catch_warnings():
-            # this fit has already issued the warnings about the graph
-            warnings.simplefilter("ignore", GraphWarning)
+        # this fit has already issued the warnings about the graph
+        with without_warnings(GraphWarning):
             if _takes_other_labels(earlier, self._unfitted()):
                 self.classifier_ = earlier.update_labels(y)
             else:

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from gssl.graph.validate import warn_user
 from gssl.methods.base import GraphClassifier
 from gssl.methods.inputs import select_nodes
+from gssl.methods.state import reads_state
 from gssl.selection.calibration import Calibration
 
 
@@ -224,6 +225,7 @@ class SetPredictor(GraphClassifier):
         """The calibration of distributions; the identity unless a subclass overrides it."""
         return Calibration()
 
+    @reads_state
     def predict_sets(
         self,
         X: Any = None,
@@ -282,6 +284,7 @@ class SetPredictor(GraphClassifier):
         sets[~informed] = True
         return sets
 
+    @reads_state
     def coverage(self, miscoverage: float = 0.1, *, mondrian: bool | None = None) -> Coverage:
         """Estimate how often sets contain the true label and how large they are, from hidden labels.
 

@@ -12,6 +12,7 @@ from gssl.evaluation.number_accuracy import NumberAccuracy
 from gssl.frames import Tabular
 from gssl.methods.labels import UNLABELLED
 from gssl.methods.ridge import Ridge
+from gssl.methods.state import current
 from gssl.operators import small_algebra
 from gssl.selection.auto import AutoClassifier
 from gssl.selection.auto_regressor import AutoRegressor
@@ -214,7 +215,7 @@ def draw_curve(
     """Draw the curve from subsets of at most ``most`` labels."""
     if target is not None:
         target = check_target(target)
-    model = unwrapped(model, "learning_curve")
+    model = unwrapped(current(model), "learning_curve")
     average: FittedEnsemble | None = getattr(model, "_fitted_average", None)
     if not isinstance(model, AutoClassifier | AutoRegressor) or average is None:
         raise ValueError(

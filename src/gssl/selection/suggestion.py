@@ -13,6 +13,7 @@ from gssl.methods import SSGC
 from gssl.methods.inputs import check_features, ids_of_fit
 from gssl.methods.labels import UNLABELLED
 from gssl.methods.regressor import GraphRegressor
+from gssl.methods.state import current
 from gssl.operators import multiply
 from gssl.selection.node_order import node_keys, spread_nodes
 from gssl.wording import counted, write_probability, write_range
@@ -332,6 +333,7 @@ def suggestions(
     """
     if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1:
         raise ValueError(f"n is how many nodes to suggest, a whole number from 1 on, not {n!r}.")
+    model = current(model)
     ids = ids_of_fit(model, problem)
     if problem is not None:
         X = problem.features if X is None else X

@@ -28,6 +28,7 @@ from gssl.methods.inputs import find_nodes, ids_of_fit, select_nodes
 from gssl.methods.label_sets import refuse_label_sets
 from gssl.methods.labels import UNLABELLED, class_weights, one_hot
 from gssl.methods.ridge import Ridge, mean_square
+from gssl.methods.state import current
 from gssl.operators import dense, small_algebra
 from gssl.selection.auto import AutoClassifier
 from gssl.selection.auto_regressor import AutoRegressor
@@ -232,7 +233,7 @@ def why(model: Any, nodes: Any, *, problem: Any = None) -> "Explanations":
       Labels that speak for 1
         -0.0529  node 33 (1), via node 13
     """
-    model = unwrapped(model)
+    model = unwrapped(current(model))
     ids = ids_of_fit(model, problem)
     if isinstance(model, AutoRegressor):
         chosen = select_nodes(find_nodes(nodes, ids), model._fit_inputs.A.shape[0], "nodes")
