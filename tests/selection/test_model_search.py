@@ -34,7 +34,14 @@ def test_labels_that_were_never_hidden_do_not_count(problem):
     hidden = hide(y)
     assert hidden.tested.sum() == len(hidden.nodes) - 1
     # all are wrong except the one of class 0, which no fold hides
-    assert hidden.accuracy(hidden.uniform_scores()) == 0.0
+    assert hidden.accuracy(np.tile([1.0, 0.0, 0.0], (len(hidden.nodes), 1))) == 0.0
+
+
+def test_a_tie_of_classes_is_a_share_of_a_hit_whatever_their_order(problem):
+    hidden = hide(problem[2])
+    assert hidden.accuracy(hidden.uniform_scores()) == pytest.approx(1 / 3)
+    two = np.tile([0.5, 0.5, 0.0], (len(hidden.nodes), 1))
+    assert hidden.hits(two).tolist() == np.where(hidden.truth < 2, 0.5, 0.0).tolist()
 
 
 def test_accuracy_is_weighted(problem):

@@ -90,8 +90,8 @@ def graph_gain(
 
 
 def compare_hits(with_graph: np.ndarray, without_graph: np.ndarray) -> GraphGain:
-    """Compare two masks of correct predictions on the same nodes, paired by node."""
-    difference, error = paired_difference(with_graph, without_graph)
+    """Compare correct predictions of the same nodes, paired by node; a tie is a share of a hit."""
+    difference, error = paired_difference(with_graph, without_graph, hits=True)
     graph, plain = float(with_graph.mean()), float(without_graph.mean())
     if abs(difference) < 2 * error:
         verdict = "The graph makes no clear difference"

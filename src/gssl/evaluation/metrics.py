@@ -51,14 +51,13 @@ def share_interval(share: float, n: float, z: float = 1.645) -> tuple[float, flo
     return float(low), float(high)
 
 
-def paired_difference(one: np.ndarray, other: np.ndarray) -> tuple[float, float]:
+def paired_difference(one: np.ndarray, other: np.ndarray, *, hits: bool = False) -> tuple[float, float]:
     """Return the mean of one − other, which belong to the same nodes, and its standard error.
 
-    To hits, which are True or False, one win and one loss are added, so that the error is not too small if
-    there are few.
+    To hits, one win and one loss are added, so that the error is not too small if there are few.
     """
     d = one.astype(np.float64) - other.astype(np.float64)
-    added = 2 if one.dtype == bool else 0
+    added = 2 if hits else 0
     n = len(d) + added
     error = float(np.sqrt(((np.square(d).sum() + added) / n - (d.sum() / n) ** 2) / n))
     return float(d.mean()), error

@@ -85,8 +85,10 @@ class HiddenLabels(HiddenAnswers):
         return int(self.labels.Y.shape[1])
 
     def hits(self, scores: np.ndarray) -> np.ndarray:
-        """Return a mask of the labels that are predicted correctly."""
-        return np.asarray(scores.argmax(axis=1) == self.truth)
+        """Return which labels are predicted correctly; a tie of k classes is a k-th of a hit."""
+        # otherwise the first class would get all labels that no other label reaches
+        tied = scores == scores.max(axis=1, keepdims=True)
+        return np.asarray(tied[np.arange(len(tied)), self.truth] / tied.sum(axis=1))
 
     def accuracy(self, scores: np.ndarray) -> float:
         """Return the weighted accuracy on hidden labels."""

@@ -138,7 +138,8 @@ def used_relations(members: Sequence[Member]) -> list[str]:
 
 def _gain(relation: str, trial: Trial, without: Trial, needed: float) -> RelationGain:
     """Compare hidden answers with and without a relation, paired by node."""
-    difference, error = paired_difference(trial.points, without.points)
+    hits = trial.points.dtype == bool
+    difference, error = paired_difference(trial.points, without.points, hits=hits)
     names = dict.fromkeys(block.operator for block in trial.filter.blocks)
     operators = tuple(name for name in names if split_name(name)[1] == relation)
     return RelationGain(relation, operators, difference, error, needed)
