@@ -148,7 +148,7 @@ def test_of_many_labels_a_part_draws_the_curve(monkeypatch):
 def test_numbers_needed_are_those_of_the_equation():
     curve = _exact(0.9, 1.0, 0.5, measure=R_SQUARED)
     assert "R² 0.85 needs about 300 more numbers." in curve.text(0.85)
-    assert "With 100 numbers R² is about 0.80 (0.80 to 0.80)." in curve.text()
+    assert "With 100 numbers R² is about 0.80." in curve.text()
     assert "R² 0.80 is reached already" in curve.text(0.8)
     assert "R² 0.95 is not reachable: R² levels off near 0.90" in curve.text(0.95)
     assert "Another 300 numbers would add about 0.050." in curve.text(more=300)
