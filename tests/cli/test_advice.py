@@ -41,7 +41,7 @@ def test_suggest_names_unlabelled_nodes_and_says_why(graph, run, features):
     assert list(first) == ["id", "label", "model_says", "confidence", "runner_up", "speaks_for", "why"]
     assert first["label"] == ""
     assert {first["model_says"], first["runner_up"]} == {"c0", "c1"}
-    assert "similar to" in first["why"]
+    assert "like" in first["why"]
     assert f"{len(rows)} nodes to label next: picks.parquet" in result.stdout
     # nodes of the class without labels come first
     assert graph.truth[next(iter(rows))] == "c2"

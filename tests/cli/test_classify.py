@@ -172,6 +172,7 @@ def test_never_over_an_input(spoiled, target):
 
 def test_what_a_report_needs_is_told(spoiled, monkeypatch):
     assert "give --report" in spoiled({"--truth": "t.csv"})
+    assert "give --report" in spoiled({"--report-data": "r.json"})
     page = {"--report": "r.html"}
     assert "nowhere.csv does not exist" in spoiled(page | {"--truth": "nowhere.csv"})
     assert "l.csv has no true label of a node without a given label" in spoiled(page | {"--truth": "l.csv"})

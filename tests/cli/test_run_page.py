@@ -24,11 +24,14 @@ def test_the_page_says_what_was_found_from_one_fit(graph, run, monkeypatch):
     fit = gssl.AutoClassifier.fit
     monkeypatch.setattr(gssl.AutoClassifier, "fit", lambda *a, **k: fits.append(a) or fit(*a, **k))
     where = ["--edges", "e.csv", "--labels", "l.csv", "--features", "f.csv", "--out", "p.csv"]
-    output = run("classify", *where, "--report", "r.html").stdout
+    output = run("classify", *where, "--report", "r.html", "--report-data", "r.json").stdout
     assert len(fits) == 1
     page = Path("r.html").read_text(encoding="utf-8")
     assert "<title>30 nodes of e.csv</title>" in page
     assert "We labelled 21 nodes from 9 labels. Expect about" in page
+    data = json.loads(Path("r.json").read_text(encoding="utf-8"))
+    assert data["headline"] in page
+    assert sum(row["predicted"] for row in data["classes"]) == 21
     right = re.search(r"^(\S+ %) of 9 hidden labels are right \((.+? %)\)", output, re.MULTILINE)
     assert f"{right[1]}<small> {right[2]}</small>" in page
     assert 'class="matrix"' in page

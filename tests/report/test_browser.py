@@ -2,8 +2,10 @@
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
+from gssl.io import tabulate
 from gssl.report import write_page
 
 
@@ -99,3 +101,17 @@ def test_hostile_names_are_shown_and_never_run(open_page, hostile_page):
         assert tooltip.locator("script, img").count() == 0
         tab.mouse.move(1, 1)
     tab.locator(".legend button").first.click()
+
+
+@pytest.mark.parametrize("width", [1400, 400])
+def test_many_classes_are_folded_on_the_screen_and_printed(open_page, karate_page, width):
+    names = [f"class {i:02} with a long name" for i in range(57)]
+    predictions = tabulate(range(57), np.eye(57), names)
+    tab = open_page(replace(karate_page, predictions=predictions, held_out=None), width)
+    assert tab.evaluate("document.documentElement.scrollWidth") <= width
+    rows = tab.locator("#classes tbody tr")
+    assert [rows.nth(k).is_visible() for k in (0, 9, 10, 56)] == [True, True, False, False]
+    tab.emulate_media(media="print", color_scheme="dark")
+    assert rows.nth(56).is_visible()
+    assert tab.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    assert tab.evaluate("getComputedStyle(document.body).color") == "rgb(0, 0, 0)"

@@ -62,7 +62,7 @@ def test_methods_and_suggestions_stand_in_rows():
     assert "OGC 80.0 1.0 24 1.00" in lines
     assert "SGC 70.0 2.0 2 0.50" in lines
     pick = Suggestion(0, "spy", "cook", 0.55, 0.1, 12)
-    assert "007 spy (55 %) or cook (45 %); similar to 12 other nodes" in show(
+    assert "007 spy (55 %) or cook (45 %); like 12 other nodes" in show(
         suggestion_table([("007", pick)], "x")
     )
 

@@ -30,7 +30,7 @@ def test_every_speaking_label_has_a_row_and_links_lead_to_it():
     assert [text for text in texts if text.startswith("for ")] == ["for a", "for b"]
     for voice in VOICES:
         assert any(text and text.startswith(f"n{voice.node}  ") for text in texts)
-        assert f"{voice.share:+.2g}" in texts
+        assert f"{voice.share:+.2g}".replace("-", "−") in texts
     # 0-1, 0-2, 2-4, 2-3, 3-5; node 2 is on two paths and drawn once
     kinds = [path.get("class") for path in picture.iter("path")]
     assert kinds.count("link") == 5

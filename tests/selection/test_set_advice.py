@@ -128,7 +128,7 @@ def test_suggested_nodes_are_unsure_and_differ(noisy, tmp_path):
     nearest = np.argsort(np.abs(P[first.node] - 0.5))[:2]
     assert [label for label, _ in first.unsure] == NAMES[nearest].tolist()
     assert first.labels == tuple(NAMES[model.transduction_[first.node] == 1])
-    assert first.why.startswith(f"{NAMES[nearest[0]]} ({P[first.node, nearest[0]]:.0%}), ")
+    assert first.why.startswith(f"{NAMES[nearest[0]]} ({100 * P[first.node, nearest[0]]:.0f} %), ")
     gssl.save(model, tmp_path / "m.gssl", problem=True)
     loaded = gssl.load(tmp_path / "m.gssl")
     np.testing.assert_array_equal(gssl.suggest(loaded, 10), picks)

@@ -72,7 +72,7 @@ def test_a_batch_spreads_over_the_parts_without_labels(cliques):
     first = suggestions(model, 1)[0]
     assert {first.label, first.runner_up} == {"a", "b"}
     assert first.why.startswith(first.label)
-    assert f"similar to {first.speaks_for} other nodes" in first.why
+    assert f"like {first.speaks_for} other nodes" in first.why
     assert first.speaks_for >= 5
 
 

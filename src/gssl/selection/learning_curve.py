@@ -1,5 +1,6 @@
 """Learning curves: accuracy, or R², against the number of known answers, and how many a target needs."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from html import escape
 from typing import Any
@@ -138,11 +139,8 @@ class LearningCurve(Tabular):
     def text(self, target: float | None = None, more: int = 50) -> str:
         """Describe how many more labels reach the target, and what ``more`` labels would add."""
         measure, (now, low, high) = self.measure, self.at(self.n_labels)
-        sentences = [
-            measure.now.format(
-                n=self.n_labels, score=measure.write(now), range=write_range(low, high, measure.write)
-            )
-        ]
+        shown = _within(now, low, high, measure.write)
+        sentences = [measure.now.format(n=self.n_labels, score=measure.write(now), range=shown)]
         if target is not None or self.target is not None:
             sentences.append(self._answer(self._target(target)))
         sentences.append(measure.gain.format(more=more, gain=measure.write_gain(self.gain(more))))
@@ -157,15 +155,13 @@ class LearningCurve(Tabular):
             end, least, most = self.limit
             hope = np.isfinite(low)
             levels = measure.limit.format(
-                score=measure.write(end), range=write_range(least, most, measure.write)
+                score=measure.write(end), range=_within(end, least, most, measure.write)
             )
             if not hope:
                 return f"{goal} is not reachable: {levels}"
             answers = measure.answers if low > 1 else measure.answers.removesuffix("s")
             return f"{goal} is probably not reachable: {levels}; at best, {_more(low)} more {answers} may do"
-        interval = write_range(low, high, _more)
-        shown = "" if interval == _more(middle) else f" ({interval})"
-        return measure.needs.format(goal=goal, more=_more(middle), range=shown)
+        return measure.needs.format(goal=goal, more=_more(middle), range=_within(middle, low, high, _more))
 
 
 def learning_curve(
@@ -369,3 +365,9 @@ def fit_power_laws(n: np.ndarray, y: np.ndarray, errors: np.ndarray, rng: np.ran
 
 def _more(n: float) -> str:
     return write_rough(max(1.0, n))
+
+
+def _within(middle: float, low: float, high: float, write: Callable[[float], str]) -> str:
+    """Return an interval in parentheses; nothing if it reads like its middle."""
+    interval = write_range(low, high, write)
+    return "" if interval == write(middle) else f" ({interval})"

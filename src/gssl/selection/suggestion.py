@@ -106,7 +106,7 @@ def likeness(U: np.ndarray, V: np.ndarray) -> np.ndarray:
 
 
 def _similar(count: int) -> str:
-    return f"similar to {counted(count, 'other node')}"
+    return f"like {counted(count, 'other node')}"
 
 
 @dataclass(frozen=True)
@@ -329,7 +329,7 @@ def suggestions(
     >>> model = gssl.LabelPropagation().fit(None, y, adjacency=data.adjacency)
     >>> first = suggestions(model, 1)[0]
     >>> first.why
-    '0 (69 %) or 1 (31 %); similar to 7 other nodes'
+    '0 (69 %) or 1 (31 %); like 7 other nodes'
     """
     if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1:
         raise ValueError(f"n is how many nodes to suggest, a whole number from 1 on, not {n!r}.")
