@@ -52,7 +52,7 @@ def diffusion(data: Dataset, y: np.ndarray, seed: int) -> np.ndarray:
 
 
 def network(data: Dataset, y: np.ndarray, seed: int) -> np.ndarray:
-    """Return the classes of a GCN of PyG: 16 columns, 200 epochs, as in its introduction."""
+    """Return the classes of a GCN of PyG: 16 columns, 200 epochs, dense features, as in its introduction."""
     import torch
     from torch.nn.functional import cross_entropy, dropout
     from torch_geometric.nn import GCNConv

@@ -255,7 +255,7 @@ def _films(task: Task) -> Problem:
     kinds = np.unique(links[:, 2])[::2]
     relations = {f"kind {k}": _links(links[links[:, 2] == k], n) for k in kinds}
     truth = z["labels_multi"].astype(int)
-    return _label_sets(None, truth, check_adjacency(relations), z["train_ids"], z["test_ids"], "micro F1")
+    return _label_sets(None, truth, check_adjacency(relations), z["train_ids"], z["test_ids"], "macro AP")
 
 
 def _persons(task: Task) -> Problem:

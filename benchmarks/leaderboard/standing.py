@@ -48,7 +48,7 @@ class Contest:
     @property
     def lead(self) -> float:
         """By how much gssl's automatic model is above the best alternative, in points; negative if below."""
-        return self.scores[AUTO] - max(self.rivals.values())
+        return self.scores.get(AUTO, -np.inf) - max(self.rivals.values())
 
     def ranks(self) -> dict[str, float]:
         """Return the rank of each method, 1 for the best; methods without a score share the last ranks."""
@@ -91,7 +91,8 @@ def mean_ranks(given: list[Contest]) -> dict[str, tuple[float, float, float]]:
     methods = [
         m for m in dict.fromkeys(m for rank in ranks for m in rank) if all(m in rank for rank in ranks)
     ]
-    names = np.array([contest.name for contest in given])
+    # the attributes of one table depend on each other, too
+    names = np.array([contest.name.split(": ")[0] for contest in given])
     table = np.array([[rank[method] for method in methods] for rank in ranks])
     by_graph = np.array([table[names == name].sum(axis=0) for name in dict.fromkeys(names)])
     counts = np.array([np.count_nonzero(names == name) for name in dict.fromkeys(names)])
@@ -107,7 +108,7 @@ def mean_ranks(given: list[Contest]) -> dict[str, tuple[float, float, float]]:
 
 def behind(given: list[Contest]) -> list[Contest]:
     """Return the contests in which an alternative is better, the largest gap first."""
-    lost = [contest for contest in given if AUTO in contest.scores and contest.lead < -_CLOSE]
+    lost = [contest for contest in given if contest.lead < -_CLOSE]
     return sorted(lost, key=lambda contest: contest.lead)
 
 

@@ -106,7 +106,7 @@ def test_the_page_begins_with_what_is_lost(records):
     text = page(given, 3600.0)
     assert "in 1 of 2 contests" in text
     assert "| graphs/b | 50 % | SGC | 60.0 | 64.0 | -4.0 | 1 |" in text
-    assert "| a | 50 % | **85.0** | 75.0 | > 180 s |" in text
+    assert "| a | 50 % | **85.0** | 75.0 | > 1 s |" in text
 
 
 def test_a_run_that_fails_says_why():
