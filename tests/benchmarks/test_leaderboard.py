@@ -135,6 +135,13 @@ def test_no_answer_of_a_test_node_is_given(tasks):
         assert len(given.test) > 30, task
 
 
+def test_no_draw_of_minesweeper_finds_all_mines(tasks):
+    """They are the first nodes that NumPy draws with seed 0."""
+    (task,) = (task for task in tasks if task[:2] == ("graphs/minesweeper", "50 %"))
+    given = load_problem(task)
+    assert given.truth[given.test].mean() == pytest.approx(given.truth.mean(), abs=0.02)
+
+
 def test_papers_have_as_many_labels_per_class_as_the_split_says(tasks):
     for budget in (20, 40, 60):
         given = load_problem(Task("relations/acm", f"{budget} per class"))
