@@ -107,7 +107,7 @@ def assert_safe() -> Callable[..., None]:
         def try_one(content: bytes) -> None:
             before()
             path.write_bytes(content)
-            _refuses_or_reads(read, path, folder)
+            refuses_or_reads(read, path, folder)
 
         try:
             try_one()
@@ -117,7 +117,7 @@ def assert_safe() -> Callable[..., None]:
     return assert_safe
 
 
-def _refuses_or_reads(read: Callable[[Path], Any], path: Path, folder: str | None = None) -> None:
+def refuses_or_reads(read: Callable[[Path], Any], path: Path, folder: str | None = None) -> None:
     try:
         with time_limit():
             read(path)
@@ -132,7 +132,7 @@ def _refuses_or_reads(read: Callable[[Path], Any], path: Path, folder: str | Non
 
 @pytest.fixture(scope="session")
 def assert_read_or_refused() -> Callable[[Callable[[Path], Any], Path], None]:
-    return _refuses_or_reads
+    return refuses_or_reads
 
 
 _LIMITED = """
