@@ -56,12 +56,12 @@ def test_suggest_with_a_target_says_how_many_more_labels_or_why_not(graph, run, 
     label_most(graph)
     many = run(*given, "50").stdout
     assert "50 % is reached already" in many
-    assert "labels would add about" in many
+    assert "labels would add" in many
 
 
 def test_why_prints_a_sum_with_the_names_of_nodes_and_features(graph, run, refused):
     shown = run("why", "n20", "naïve", *TABLES).stdout
-    assert re.search(rf"^n20: {graph.truth['n20']} \(\d+%\) rather than c\d$", shown, re.M)
+    assert re.search(rf"^n20: {graph.truth['n20']} \((\d+|over 99) %\) rather than c\d$", shown, re.M)
     assert re.search(rf"^naïve: {graph.truth['naïve']} ", shown, re.M)
     assert "its own label" in shown
     lead = float(re.search(r"^ *([+-][\d.e-]+)  lead of", shown, re.M)[1])

@@ -76,9 +76,8 @@ def _graph(facts: Facts) -> str:
     # the models of features alone have no trees
     graph = "The graph" if facts.tree_weight is None else "Among linear models, the graph"
     if abs(gain.difference) < 2 * gain.standard_error:
-        return (
-            f"{graph} makes no clear difference to {alone}: {_points(gain.difference, gain.standard_error)}."
-        )
+        points = _points(gain.difference, gain.standard_error)
+        return f"{graph} makes no clear difference: {points} over {alone}."
     verb = "costs" if gain.difference < 0 else "adds"
     return f"{graph} {verb} {_points(abs(gain.difference), gain.standard_error)} over {alone}."
 
