@@ -13,7 +13,7 @@ from benchmarks.leaderboard.methods import METHODS
 from benchmarks.leaderboard.page import draw, page
 from benchmarks.leaderboard.problems import list_tasks
 from benchmarks.leaderboard.runs import Records, Run, list_runs, run_missing, warm_up
-from benchmarks.leaderboard.standing import contests
+from benchmarks.leaderboard.standing import contests, left_out
 from gssl.io import whole_file
 
 
@@ -43,7 +43,7 @@ def main(records: Path, only: str, draws: int, processes: int, limit: int, out: 
         (out / "figures").mkdir(parents=True, exist_ok=True)
         draw(given, out / "figures" / "leaderboard.svg")
         with whole_file(out / "leaderboard.md") as part:
-            Path(part).write_text(page(given, kept.seconds), encoding="utf-8")
+            Path(part).write_text(page(given, kept.seconds, left_out(tasks, given)), encoding="utf-8")
         click.echo(f"written: {out / 'leaderboard.md'}")
 
 

@@ -35,12 +35,17 @@ PUBLISHED = (
 )
 
 
-def page(given: list[Contest], seconds: float) -> str:
-    """Return the page in Markdown: how, where gssl loses, ranks, all scores, published numbers."""
+def page(given: list[Contest], seconds: float, left_out: Iterable[str] = ()) -> str:
+    """Return the page in Markdown: how, where gssl loses, ranks, all scores, published numbers.
+
+    ``left_out`` names problems that have not been run by all methods.
+    """
     parts = [
         _INTRO.read_text(encoding="utf-8"),
         f"{_sums(given)}\nAll runs together took {seconds / 3600:.1f} hours of CPU time.\n",
     ]
+    if left_out:
+        parts += [f"**Not run yet** by all methods, and not counted: {', '.join(left_out)}.\n"]
     parts += ["## Where an alternative is better\n", _behind(given)]
     parts += ["## Ranks\n", _ranks(given), "![score against CPU seconds](figures/leaderboard.svg)\n"]
     for name, (title, measure) in FAMILIES.items():

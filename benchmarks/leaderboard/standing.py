@@ -8,7 +8,7 @@ import numpy as np
 from scipy.stats import rankdata
 
 from benchmarks.leaderboard.methods import AS_ONE, AUTO
-from benchmarks.leaderboard.problems import family
+from benchmarks.leaderboard.problems import Task, family
 from benchmarks.leaderboard.runs import Records, Run
 
 # gaps of scores below this are no difference
@@ -80,6 +80,16 @@ def _contest(name: str, budget: str, group: dict[str, dict[int, dict[str, Any]]]
         rows = [by_draw[draw]["values"] for draw in common]
         values[method] = {key: float(np.mean([row[key] for row in rows])) for key in rows[0]}
     return Contest(name, budget, measure, len(common), values, stopped)
+
+
+def left_out(tasks: Iterable[Task], given: Iterable[Contest]) -> list[str]:
+    """Name the problems and budgets that are in no contest, those of one problem together."""
+    done = {(contest.name, contest.budget) for contest in given}
+    missing: dict[str, list[str]] = {}
+    for task in tasks:
+        if task[:2] not in done and task.budget not in missing.setdefault(task.name, []):
+            missing[task.name].append(task.budget)
+    return [f"{name} ({', '.join(budgets)})" for name, budgets in missing.items() if budgets]
 
 
 def mean_ranks(given: list[Contest]) -> dict[str, tuple[float, float, float]]:

@@ -11,7 +11,7 @@ from benchmarks.leaderboard.methods import AS_ONE, AUTO, METHODS, applies
 from benchmarks.leaderboard.page import page
 from benchmarks.leaderboard.problems import Problem, Task, draw_classes, list_tasks, load_problem, score
 from benchmarks.leaderboard.runs import Records, Run, list_runs, measure
-from benchmarks.leaderboard.standing import behind, contests, mean_ranks
+from benchmarks.leaderboard.standing import behind, contests, left_out, mean_ranks
 from gssl.datasets.location import find_file
 from gssl.graph import check_adjacency
 
@@ -105,6 +105,9 @@ def test_the_page_begins_with_what_is_lost(records):
     assert [contest.name for contest in behind(given)] == ["graphs/b"]
     text = page(given, 3600.0)
     assert "in 1 of 2 contests" in text
+    later = [Task("graphs/c", "50 %"), Task("graphs/c", "50 %", 1), Task("graphs/b", "50 %")]
+    assert left_out(later, given) == ["graphs/c (50 %)"]
+    assert "not counted: graphs/c (50 %)." in page(given, 0.0, left_out(later, given))
     assert "| graphs/b | 50 % | SGC | 60.0 | 64.0 | -4.0 | 1 |" in text
     assert "| a | 50 % | **85.0** | 75.0 | > 1 s |" in text
 
