@@ -184,7 +184,7 @@ def test_predictions_show_themselves(model, problem):
     assert list(predictions.to_dict()) == COLUMNS
     first, second = repr(predictions).splitlines()[:2]
     assert first == "Predictions of 40 nodes: id, value, interval"
-    assert second.startswith(f"n0  {problem.y[0]:.4g}  [")
+    assert second.startswith(f"n0  {problem.y[0]:.3g}  (")
 
 
 def test_new_nodes_get_numbers_and_known_ones_keep_theirs(model, problem):

@@ -21,7 +21,7 @@ def fitted():
 def test_trees_stay_where_linear_models_see_nothing(fitted):
     _, _, truth, _, model = fitted
     assert (model.transduction_ == truth)[600:].mean() > 0.85
-    assert "Boosted trees on the features and labels of neighbours are pooled with it" in model.explain_
+    assert "Boosted trees on the features and labels of neighbours are averaged with it" in model.explain_
     assert "Among linear models, the graph" in model.explain_
     assert model.tree_pool_[1] > model.tree_pool_[0]
     best = model.leaderboard_[0]

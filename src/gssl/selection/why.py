@@ -225,12 +225,12 @@ def why(model: Any, nodes: Any, *, problem: Any = None) -> "Explanations":
     >>> model = gssl.LabelSpreading().fit(None, y, adjacency=data.adjacency)
     >>> (explanation,) = why(model, 1)
     >>> print(explanation.text())
-    node 1: 0 (62%) rather than 1
+    node 1: 0 (62 %) rather than 1
         +0.0342  lead of 0 over 1, of which
         +0.0342  by 2 labels
-      Labels that speak for 0
+      Labels for 0
          +0.087  node 0 (0), a neighbour
-      Labels that speak for 1
+      Labels for 1
         -0.0529  node 33 (1), via node 13
     """
     model = unwrapped(current(model))
