@@ -16,9 +16,11 @@ from benchmarks.leaderboard.runs import Records, Run, list_runs, run_missing, wa
 from benchmarks.leaderboard.standing import contests, left_out
 from gssl.io import whole_file
 
+KEPT = Path(__file__).parents[1] / "records" / "leaderboard.jsonl"
+
 
 @click.command()
-@click.option("--records", default="leaderboard.jsonl", show_default=True, type=click.Path(path_type=Path))
+@click.option("--records", default=KEPT, type=click.Path(path_type=Path))
 @click.option("--only", metavar="TEXT", default="", help="Problems whose name begins so.")
 @click.option("--draws", default=3, show_default=True, help="Draws of each graph of up to 10,000 nodes.")
 @click.option("--processes", default=2, show_default=True, help="One thread each.")
